@@ -20,9 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Forced, ObservationLimits, Observed, ObservedSite, observe
-from whyperf.collect.program import find_program
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import Forced, ObservationLimits, Observed, ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 
 _SOURCE = r"""
 #include <stdio.h>

@@ -20,8 +20,8 @@ from bench.soak.memory import MemoryWatch
 from bench.soak.result import Result
 from bench.soak.surroundings import Surroundings
 from bench.tool import whyperf_command
-from whyperf.recording.events import EventKind
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import EventKind
 
 _HOUR_S = 3600.0
 _LOOKS, _FEWEST = 60, 2  # dumps during the storm

@@ -18,11 +18,11 @@ from tests.cli.conftest import Whyperf, sentence
 from whyperf.cli import demo
 from whyperf.cli.main import COMMANDS
 from whyperf.cli.record import conclude
-from whyperf.collect.lifecycle import RunOutcome
+from whyperf.collect.setup.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, order, pairs_for
 from whyperf.comparison.endings import endings
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 BUSY = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"
 
@@ -43,7 +43,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_recording_loads_no_columns_before_the_target_has_run() -> None:
-    check = "import sys; import whyperf.cli.record, whyperf.collect.runner\n"
+    check = "import sys; import whyperf.cli.record, whyperf.collect.runs.runner\n"
     check += "sys.exit(bool({'numpy', 'pyarrow', 'numba', 'rich'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, check=False).returncode == 0
 
@@ -248,7 +248,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     def seal(path: Path) -> None:
         raise WhyperfError(f"{path} cannot be written: No space left on device.", "df -h .")
 
-    monkeypatch.setattr("whyperf.seal.seal", seal)
+    monkeypatch.setattr("whyperf.seal.opening.seal", seal)
 
 
 def test_a_disk_that_filled_up_leaves_the_targets_status_alone(

@@ -24,12 +24,13 @@ import numpy as np
 
 from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, UncountedReason, counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.sites import sites_of
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
 NATIVE = Path(__file__).parents[2] / "native"

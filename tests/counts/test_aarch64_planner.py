@@ -10,14 +10,14 @@ import pytest
 
 from tests.counts.binaries import BINARIES, planned
 from tests.counts.machine import MACHINE, Machine
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.machines import AARCH64
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.plan_cache import load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan, PlanFlags, Rows
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _INCREMENT_BYTES = 24
 needs_machine = pytest.mark.skipif(MACHINE != "aarch64", reason="compiles for 64-bit ARM, or looks at its programs")

@@ -15,12 +15,12 @@ from whyperf.cli.counts_options import check_counts
 from whyperf.cli.main import main
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.counts.run import check_counts_here, record_counts
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.errors import WhyperfError
-from whyperf.recording.call_tables import CallKind
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.schemas.call_tables import CallKind
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 SOURCE = """#include <stdio.h>
 #include <stdlib.h>

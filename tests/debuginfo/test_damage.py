@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import _debuginfo, describe
+from whyperf.debuginfo import _debuginfo
+from whyperf.debuginfo.describe import describe
 
 from .building import Builder, run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Whyperf, refused
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 __all__ = ["refused"]
 

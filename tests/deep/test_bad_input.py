@@ -19,14 +19,14 @@ from tests.cli.conftest import Whyperf, sentence
 from tests.recording.full_disk import full_disk
 from whyperf.collect.dependences import run, tool_build
 from whyperf.collect.dependences.valgrind import find_valgrind
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.reader import Recording
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.sealed.reader import Recording
 from whyperf.recording.zoom import ZoomPlan, write_plan
-from whyperf.seal import seal
 from whyperf.seal.dependences import sealing
+from whyperf.seal.opening import seal
 
 from .conftest import RecordDeep, without_valgrind
 

@@ -16,10 +16,10 @@ from tests.architecture import HERE
 from tests.dependences.tool_run import functions_of, plan_text, record, tools
 from whyperf.collect import _dependences
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependence_stream import read_stream
+from whyperf.collect.dependences.stream import read_stream
 from whyperf.collect.dependences.valgrind import TOOL_OPTIONS
 from whyperf.errors import WhyperfError
-from whyperf.recording.deep_tables import RegionKind
+from whyperf.recording.schemas.deep_tables import RegionKind
 
 SPIN = """
 #include <stdio.h>

@@ -15,7 +15,7 @@ import pytest
 from tests.architecture import HERE
 from tests.dependences.tool_run import record
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependence_stream import Producer
+from whyperf.collect.dependences.stream import Producer
 
 if HERE is X86_64:
     from tests.dependences.x86_accesses import address_expression, stores

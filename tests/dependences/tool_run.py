@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from whyperf.collect.dependence_stream import Stream, read_stream
+from whyperf.collect.dependences.stream import Stream, read_stream
 from whyperf.collect.dependences.valgrind import TOOL_OPTIONS, find_valgrind
 
 

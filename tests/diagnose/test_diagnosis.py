@@ -9,7 +9,7 @@ from tests.engines.made import recording
 from whyperf.diagnose.diagnosis import diagnose, examine
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Losses, Unfollowed
+from whyperf.recording.sealed.manifest import Losses, Unfollowed
 
 STACKS = [(("main", "parse"), 1.0), (("main", "store"), 1.0), (("main", "render", "libc:memcpy"), 1.0)]
 SLOW = [*STACKS, (("main", "store"), 4.0)]

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.process
 
 _DIAGNOSE = """
 import sys
-import whyperf.cli.diagnose, whyperf.seal
+import whyperf.cli.diagnose, whyperf.seal.opening
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from whyperf.diagnose.diagnosis import diagnose
 assert diagnose(runs(STACKS), runs(SLOW)).suspects[0].function == "store"
@@ -19,7 +19,8 @@ waits = [("main", "fetch", "libc:poll")]
 kinds = [runs(STACKS, blocked=[(waits[0], s)], clock="wall", wall_s=3.0 + s) for s in (1.0, 20.0)]
 assert diagnose(*kinds).suspects[0].function == "fetch"
 unwanted = {"numba", "llvmlite", "rapidfuzz", "clang", "tree_sitter", "capstone", "scipy"}
-unwanted |= {f"whyperf.engines.{name}" for name in ("causes.graph", "contexts.compare", "relations.sides")}
+engines = ("causes.causal_graph.graph", "contexts.compare", "relations.changed_relations.sides")
+unwanted |= {f"whyperf.engines.{name}" for name in engines}
 print(*sorted(unwanted & set(sys.modules)))
 """
 
@@ -35,7 +36,7 @@ def test_without_numba_it_works_and_reading_events_names_what_to_install():
     command = [sys.executable, "-c", refused, "compare", "--trace", "true", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "pip install 'numba>=0.60'" in done.stderr
-    loaded = without + "import whyperf.engines.causes.edges"
+    loaded = without + "import whyperf.engines.causes.causal_graph.edges"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=False)
     assert "needs numba, which is not installed" in done.stderr
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.diagnose.test_diagnosis import runs
 from whyperf.diagnose.diagnosis import diagnose, examine
-from whyperf.diagnose.next_step import Possible
+from whyperf.diagnose.further_recordings.next_step import Possible
+from whyperf.diagnose.measured.significance import Direction
+from whyperf.diagnose.measured.symptom_kind import TotalsGrowth, runs_less_side_by_side
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction
-from whyperf.diagnose.symptom_kind import TotalsGrowth, runs_less_side_by_side
 
 FOUR_THREADS = [(("worker", "serve", "compose"), 4.0)]
 DEARER = [(("worker", "serve", "compose"), 5.0)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.importers.perf_data import import_perf_data
-from whyperf.recording.reader import Recording
+from whyperf.importers.perf_data.importing import import_perf_data
+from whyperf.recording.sealed.reader import Recording
 
 SOURCE = Path(__file__).parent / "programs" / "ledger.c"
 WAYS = {"fp": ["-g"], "dwarf": ["--call-graph", "dwarf"], "none": []}

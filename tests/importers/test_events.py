@@ -17,7 +17,7 @@ from whyperf.importers.perf_data.importing import trace_of, traced_of
 from whyperf.importers.perf_data.layout import Feature
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 COMMON = [("unsigned short common_type", 0, 2, 0), ("int common_pid", 4, 4, 1)]
 TRACEPOINT = made.PLAIN | 1 << 16 | 1 << 10

@@ -14,8 +14,8 @@ import pytest
 from tests.cli.conftest import Whyperf, sentence, whyperf
 from tests.importers import imported as ours
 from tests.importers.conftest import WAYS, Perf
-from whyperf.importers.perf_data import import_perf_data
-from whyperf.recording.reader import Recording
+from whyperf.importers.perf_data.importing import import_perf_data
+from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
 

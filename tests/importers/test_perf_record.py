@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.importers import imported as ours
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.perf_record import record_with_perf
-from whyperf.collect.program import Program
+from whyperf.collect.perf_record.run import record_with_perf
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 SANDBOX = Path(__file__).parents[1] / "tracer" / "sandbox.py"
 

@@ -19,19 +19,19 @@ from tests.memory.programs import (
     WASTE,
     compiled,
 )
-from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.holdings import holdings_of
 from whyperf.engines.memory.compare import compare
 from whyperf.engines.memory.findings import findings
 from whyperf.engines.run import Run
-from whyperf.recording.memory_tables import MemoryKind
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.schemas.memory_tables import MemoryKind
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

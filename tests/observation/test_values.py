@@ -21,7 +21,7 @@ from tests.observation.programs import (
     last_before_return,
     observed,
 )
-from whyperf.collect.observation import Forced, ObservationLimits, ObservedMemory, ObservedSite, Watch
+from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedMemory, ObservedSite, Watch
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 

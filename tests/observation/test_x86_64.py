@@ -13,10 +13,10 @@ import pytest
 from tests.observation.programs import compiled, functions, instructions
 from tests.observation.test_programs import MANY_FORMS
 from tests.observation.test_values import SOURCE
-from whyperf.collect.observation import Forced, ObservationLimits, ObservedSite
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
-from whyperf.debuginfo.elf import read_elf
+from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedSite
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.probes.observing import LoadedNumber, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_file import PatchKind

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.sites import RECORD, WRITE, Observed, ObservedSite
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.debuginfo.slices.definitions import MemoryOperand
 from whyperf.origin.command_line import is_start_text, option_of, options_that_differ
 from whyperf.origin.evidence import Bounds, KnownPlaces, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, ProgramCode
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 _HERE = Path(__file__)
 _AT = Point(_HERE, 0x10)

@@ -147,7 +147,7 @@ def test_it_works_in_a_fresh_environment(released: Path, tmp_path: Path) -> None
     # THEN it is the wheel's sampler that did it, and the recording can be read
     assert recorded.returncode == 0, recorded.stderr
     where = subprocess.run(
-        [python, "-P", "-c", "from whyperf.collect.sampler import LIBRARY; print(LIBRARY)"],
+        [python, "-P", "-c", "from whyperf.collect.sampling.sampler import LIBRARY; print(LIBRARY)"],
         capture_output=True,
         text=True,
         env=environment,

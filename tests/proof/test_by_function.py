@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.transplants.builds import Builds, built
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.diagnose.origin import ProofFinding
 from whyperf.proof.guards import GuardReason
 from whyperf.proof.rounds import ProofRounds, ProofSide, Put, Trying, UsualRuns, usual_runs

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.proof.rounds import ProofSide, Put, Trying
 from whyperf.proof.search import Search
 

@@ -18,15 +18,15 @@ import pytest
 
 from tests.recording.made import make_recording, tables
 from tests.recording.repaired import repair
-from tests.recording.test_reader import forge, read_all
+from tests.recording.sealed.test_reader import forge, read_all
 from tests.seal.test_damage import SYMBOLS, record_something
 from whyperf.errors import WhyperfError
-from whyperf.recording.chunks import MAGIC, ChunkReader
-from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import table_named
-from whyperf.recording.writer import table_file
-from whyperf.seal import open_recording, seal
+from whyperf.recording.raw_log.chunks import MAGIC, ChunkReader
+from whyperf.recording.safe_files.limits import MOST_JSON_BYTES
+from whyperf.recording.schemas.tables import table_named
+from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import table_file
+from whyperf.seal.opening import open_recording, seal
 
 MEMORY = 3 << 30  # of a child; numpy and Arrow alone reserve one
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from whyperf.recording.chunks import ChunkKind, ChunkReader
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
 RECORD = """
 import os, sys

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 _BUSY = "sum(number for number in range(3_000_000))"
 _AS_NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from whyperf.collect import _session
-from whyperf.collect.sampler import LIBRARY
-from whyperf.debuginfo.elf import read_elf
-from whyperf.debuginfo.variables import write_table
-from whyperf.recording.chunks import ChunkKind, ChunkReader
+from whyperf.collect.sampling.sampler import LIBRARY
+from whyperf.debuginfo.elf_files.elf import read_elf
+from whyperf.debuginfo.variable_tables.making import write_table
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
 PROCESS, MODULE, MODULE_GONE, UNFOLLOWED, THREAD_END, GLOBALS = 2, 3, 4, 5, 6, 8
 EXEC, FORK = 1, 2

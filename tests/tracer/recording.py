@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from whyperf.collect.tracer.backends import Backend, choose
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 needs_bpf = pytest.mark.skipif(choose().means is not Backend.BPF, reason=f"kernel events: {choose().reason}")
 

@@ -19,8 +19,8 @@ from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.starting import _bytes_for
 from whyperf.collect.tracer.traced import TracedMapping, TracedMappings, TracedProcess
 from whyperf.errors import WhyperfError
-from whyperf.recording.chunks import ChunkReader
-from whyperf.recording.events import EventKind
+from whyperf.recording.raw_log.chunks import ChunkReader
+from whyperf.recording.schemas.events import EventKind
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.architecture import HERE
 from tests.tracer.tracing import Seen, Tracing, compiled, needs_bpf
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.tracer.traced import Records
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.recording.schemas.events import EventKind, InterruptContext
 
 pytestmark = needs_bpf
 

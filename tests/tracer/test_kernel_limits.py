@@ -17,7 +17,7 @@ import pytest
 from tests.tracer.tracing import Tracing, compiled, needs_bpf, stacks_in
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.recording.schemas.events import EventKind, InterruptContext
 
 pytestmark = needs_bpf
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = needs_bpf
 _PROGRAMS = Path(__file__).parent / "programs"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 _SERVER = """

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.tracer.tracing import PROGRAMS, Seen, Tracing, compiled, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 

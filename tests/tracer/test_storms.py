@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.tracer.tracing import Seen, Tracing, compiled, needs_bpf
 from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.events import EventKind
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import EventKind
 
 _STORM = "import os\nfor i in range({count}): os.getppid()"
 _TURNS, _QUICK = 50, 100  # as in quick_calls.c

@@ -19,9 +19,9 @@ from tests.tracer.tracing import compiled
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.tracer.queue_rules import parse_queues
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
 from whyperf.recording.rules_file import MORE_RULES
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 BREAKPOINT = b"\xcc" if HERE is X86_64 else bytes.fromhex("a00020d4")  # as the kernel writes it
 PLAIN = {"name": "plain", "files": ["tasks"], "put": "put_plain", "task": "arg2", "run": "run_plain"}

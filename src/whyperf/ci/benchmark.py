@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from whyperf.ci.policy import FailOn
-from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.setup.lifecycle import Lifecycle
 
 DEFAULT_THRESHOLD = 0.05  # less is never called a difference: see diagnose/settings.py
 DEFAULT_RUNS = 5

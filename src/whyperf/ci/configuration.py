@@ -21,14 +21,14 @@ from typing import Any
 from whyperf.ci.benchmark import DEFAULT_BUDGET_S, Benchmark, Configuration
 from whyperf.ci.fields import Fields, Named
 from whyperf.ci.policy import FailOn
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.ready import check_condition
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.ready import check_condition
 from whyperf.errors import WhyperfError
 
 FILE_NAME = ".whyperf.toml"
 OPTION_TABLES = ("compare", "record", "attach", "diagnose", "bisect", "view")
 """Commands whose usual options the file may hold."""
-FEWEST_RUNS = 3  # complete separation of fewer is mere luck too often: see diagnose/significance.py
+FEWEST_RUNS = 3  # complete separation of fewer is mere luck too often: see diagnose/measured/significance.py
 MOST_BYTES = 1 << 20
 _EXAMPLE = """printf '[[benchmark]]\\nname = "parse"\\nbuild = "make"\\ncommand = "./tool input.txt"\\n' > """
 

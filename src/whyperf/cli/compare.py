@@ -27,9 +27,9 @@ from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count
 from whyperf.cli.revision_options import add_revisions, check_out_both, check_sides
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
-from whyperf.collect.lifecycle import RunOutcome
-from whyperf.collect.program import Program, check_followable, check_traceable
-from whyperf.collect.shell import command_line
+from whyperf.collect.setup.lifecycle import RunOutcome
+from whyperf.collect.target.program import Program, check_followable, check_traceable
+from whyperf.collect.target.shell import command_line
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, few_pairs, remarks
@@ -171,7 +171,7 @@ def _record_deeply(
     plan: ComparisonPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None
 ) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
-    from whyperf.collect.dependences.loaded_files import plug_in_files
+    from whyperf.collect.target.loaded_files import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)

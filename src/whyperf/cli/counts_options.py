@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from whyperf.collect.lifecycle import Measuring
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 
 

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Measuring
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 from whyperf.recording.symptom import SymptomSpec, parse_symptom
 

@@ -22,11 +22,11 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import NextStep
+    from whyperf.diagnose.further_recordings.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.causes.diagnosis import StallFilter
     from whyperf.engines.excess.explain import Explanation
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
     from whyperf.report.html.examined import Examined
     from whyperf.revisions.suspects import ComparedCommits
@@ -163,9 +163,9 @@ class ShownVerdict:
 
 def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> ShownVerdict:
     from whyperf.diagnose.diagnosis import examine
+    from whyperf.diagnose.engine_claims.values import Method
     from whyperf.diagnose.explanations import explain
     from whyperf.diagnose.recording_kinds import are_deep, parted
-    from whyperf.diagnose.values_claims import Method
     from whyperf.report.html.examined import Examined
 
     recorded = [opened(path, args) for path in good], [opened(path, args) for path in bad]

@@ -18,8 +18,8 @@ from whyperf.cli.opened_recordings import add_max_rows, opened
 from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Deep, Losses, Manifest
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.manifest import Deep, Losses, Manifest
+    from whyperf.recording.sealed.reader import Recording
 
 NAME = "info"
 SUMMARY = "what is in a recording, and what was lost"
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 def facts(recording: Recording) -> dict[str, Any]:
     """The manifest, and what the tables add up to."""
-    from whyperf.recording.dataclass_json import to_plain
+    from whyperf.recording.safe_files.dataclass_json import to_plain
 
     return {
         **to_plain(recording.manifest),

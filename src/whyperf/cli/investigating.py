@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import positive_duration
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program, find_program
-from whyperf.collect.shell import without_shell
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program, find_program
+from whyperf.collect.target.shell import without_shell
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.sealed.manifest import Manifest
 
 if TYPE_CHECKING:
     from whyperf.cli.diagnose import ShownVerdict
@@ -122,7 +122,7 @@ def investigated(
     answer: ShownVerdict, subject: Subject, ends: float, shown: Steps, functions: tuple[Proof, ...] | None = None
 ) -> Verdict:
     """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first."""
-    from whyperf.diagnose.settled import proven
+    from whyperf.diagnose.further_recordings.settled import proven
     from whyperf.investigation.investigate import investigate
     from whyperf.investigation.subject import ProofBounds
 

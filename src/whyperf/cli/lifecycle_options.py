@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 
 from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.ready import check_condition
-from whyperf.collect.redaction_key import redaction_key
-from whyperf.collect.variables import DEFAULT_DEPTH
+from whyperf.collect.setup.lifecycle import DEFAULT_DEPTH, Lifecycle, Measuring
+from whyperf.collect.setup.redaction_key import redaction_key
+from whyperf.collect.target.ready import check_condition
 from whyperf.errors import WhyperfError
 
 
@@ -171,6 +170,6 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
 
 def _database(given: Path) -> Path:
     """Checked before anything is run: a mistake costs no recording."""
-    from whyperf.source import compilation_database
+    from whyperf.source.compile_flags import compilation_database
 
     return compilation_database(given.absolute())

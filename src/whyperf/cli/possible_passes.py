@@ -9,12 +9,12 @@ from whyperf.errors import WhyperfError
 from whyperf.optional import has_numba
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import Possible
+    from whyperf.diagnose.further_recordings.next_step import Possible
 
 
 def possible_here() -> Possible:
     from whyperf.collect.tracer.backends import Backend, choose
-    from whyperf.diagnose.next_step import Possible
+    from whyperf.diagnose.further_recordings.next_step import Possible
 
     if not has_numba():
         return Possible(trace=False, deep=False)

@@ -17,8 +17,8 @@ from whyperf.cli.memory_options import add_memory, check_memory, with_memory
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
 from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
 from whyperf.cli.zoom_planning import in_words
-from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
-from whyperf.collect.program import Program, find_program
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring, RunOutcome
+from whyperf.collect.target.program import Program, find_program
 from whyperf.errors import WhyperfError
 from whyperf.report.endings import signal_name
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 def _record_program(
     command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring
 ) -> RunOutcome:
-    from whyperf.collect.runner import record_run
+    from whyperf.collect.runs.runner import record_run
 
     program = find_program(command, os.environ)
     return record_run(
@@ -102,7 +102,7 @@ def _record_program(
 
 
 def _record_process(args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> RunOutcome:
-    from whyperf.collect.attached_run import record_process
+    from whyperf.collect.runs.attached_run import record_process
 
     path = args.output or Path(default_name(str(args.pid)))
     return record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
@@ -131,7 +131,7 @@ def _record_traced(
     measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch), queues=not args.no_queues)
     if not runs_already:
         return _record_program(command, args, lifecycle, measuring)
-    from whyperf.collect.tracer.watching import record_traced
+    from whyperf.collect.runs.attached_trace import record_traced
 
     what = ("--all",) if args.all else ("--pid", str(args.pid))
     return record_traced(
@@ -146,7 +146,7 @@ def _record_traced(
 
 
 def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> RunOutcome:
-    from whyperf.collect.perf_record import record_with_perf
+    from whyperf.collect.perf_record.run import record_with_perf
     from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
     say_by_perf(reason)
@@ -167,8 +167,8 @@ def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: L
 
 
 def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> RunOutcome:
-    from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.collect.dependences.run import record_deep
+    from whyperf.collect.target.loaded_files import plug_in_files
     from whyperf.recording.zoom import read_plan
 
     plan = None if args.zoom is None else read_plan(args.zoom)
@@ -211,7 +211,7 @@ def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
         print(f"whyperf: {note}", file=sys.stderr)
     status = outcome.shell_status
     try:
-        from whyperf.seal import seal
+        from whyperf.seal.opening import seal
 
         sealed = seal(outcome.path)
     except WhyperfError as error:

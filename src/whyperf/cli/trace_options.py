@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whyperf.cli.quantities import count
-from whyperf.collect.lifecycle import Measuring
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 
 _MOST_WATCHED = 4  # breakpoints of a CPU

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo import hints
-from whyperf.debuginfo.blocks import Blocks, find_blocks
-from whyperf.debuginfo.code_map import Bools, CodeMap, Int32s, ScopeKind
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.loops import RepeatedCode
+from whyperf.debuginfo.basic_blocks.blocks import Blocks, find_blocks
+from whyperf.debuginfo.basic_blocks.loops import RepeatedCode
+from whyperf.debuginfo.code_maps.code_map import Bools, CodeMap, Int32s, ScopeKind
+from whyperf.debuginfo.code_maps.places import Places, out_of_line_scopes, resolve, scopes_at
+from whyperf.debuginfo.code_maps.string_table import Chosen, Texts
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.machines import Machine, machine_of
-from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve, scopes_at
-from whyperf.debuginfo.string_table import Chosen, Texts
 
 Debug = Literal["full", "symbols", "none"]
 

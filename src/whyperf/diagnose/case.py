@@ -9,16 +9,16 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
-from whyperf.diagnose.advice import compare_again, diagnose_swapped
-from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.decision import Decision
-from whyperf.diagnose.latency import requests_of
+from whyperf.diagnose.engine_claims.values import Data, Method, data_notes, gather
+from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped
+from whyperf.diagnose.joining.claims import Claim, claims_of
+from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures, without_queue
-from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction, Measure, judge, runs_needed
-from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.symptom_kind import (
+from whyperf.diagnose.measured.latency import requests_of
+from whyperf.diagnose.measured.measures import Measures, steadied_cpu, take_measures, without_queue
+from whyperf.diagnose.measured.significance import Direction, Measure, judge, runs_needed
+from whyperf.diagnose.measured.symptom_kind import (
     Nature,
     TotalsGrowth,
     growth_of,
@@ -27,9 +27,9 @@ from whyperf.diagnose.symptom_kind import (
     nature_of,
     runs_less_side_by_side,
 )
-from whyperf.diagnose.threads import queued_share, sum_queued
-from whyperf.diagnose.total_changes import total_changes
-from whyperf.diagnose.values_claims import Data, Method, data_notes, gather
+from whyperf.diagnose.measured.threads import queued_share, sum_queued
+from whyperf.diagnose.measured.total_changes import total_changes
+from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
@@ -37,18 +37,18 @@ from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
+from whyperf.engines.idle_threads import kept_waiting
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.kernel.idle_threads import kept_waiting
 from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of
 from whyperf.engines.values.compare import compare as values_compare
 from whyperf.engines.values.paper.findings import findings as paper_findings
 from whyperf.engines.values.paper.ranking import rank as paper_rank
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.contexts import ContextsView
+    from whyperf.diagnose.engine_claims.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
 REQUEST = "request"
@@ -114,7 +114,9 @@ class Case:
         """What kernel events say, where all runs have them."""
         if not all(has_events(run.recording) for run in self.runs):
             return None
-        from whyperf.diagnose.contexts import view_contexts  # compiled code, for those few who have traced
+        from whyperf.diagnose.engine_claims.contexts import (
+            view_contexts,  # compiled code, for those few who have traced
+        )
 
         return view_contexts(self.good, self.bad, self.method, self.sources, self._executor)
 
@@ -272,7 +274,7 @@ class Case:
         """Who holds the lock that others wait for, where waiting threads were looked at."""
         if not self.recorded_waits:
             return ()
-        from whyperf.diagnose.lock_holders import holders_claims  # for those few who wait for locks
+        from whyperf.diagnose.engine_claims.lock_holders import holders_claims  # for those few who wait for locks
 
         return holders_claims(self.good, self.bad, self.measures, self._reference_s, self.settings)
 

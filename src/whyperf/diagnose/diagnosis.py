@@ -7,23 +7,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
-from whyperf.diagnose.call_counts import call_counts
 from whyperf.diagnose.case import Case
 from whyperf.diagnose.decision import Decision
-from whyperf.diagnose.join import Joined, join
-from whyperf.diagnose.lifting import lifted
+from whyperf.diagnose.engine_claims.call_counts import call_counts
+from whyperf.diagnose.engine_claims.values import Method
+from whyperf.diagnose.further_recordings.advice import can_go_deep, compare_again, lifecycle_reminder
+from whyperf.diagnose.further_recordings.next_step import NextStep, Possible, RecordedSides, next_step
+from whyperf.diagnose.further_recordings.settled import after
+from whyperf.diagnose.joining.join import Joined, join
+from whyperf.diagnose.joining.lifting import lifted
+from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.measured.total_changes import sentence as also_changed
 from whyperf.diagnose.memory import decide_memory, resident_grew
-from whyperf.diagnose.next_step import NextStep, Possible, RecordedSides, next_step
 from whyperf.diagnose.recording_kinds import Sides, parted
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.settled import after
-from whyperf.diagnose.symptom_kind import Nature
-from whyperf.diagnose.total_changes import sentence as also_changed
-from whyperf.diagnose.trust import TRUST
-from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess

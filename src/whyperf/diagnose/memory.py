@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
-from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.joining.claims import Claim, claims_of
+from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measures import Measures
+from whyperf.diagnose.measured.measures import Measures
+from whyperf.diagnose.measured.significance import Direction, Measure, judge
+from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction, Measure, judge
-from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import ALLOCATED_BYTES, PEAK_BYTES, Symptom, VerdictKind
 from whyperf.engines.finding import Finding
 from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
@@ -24,7 +24,7 @@ from whyperf.engines.memory.contexts import allocated
 from whyperf.engines.memory.findings import findings
 from whyperf.engines.memory.sentences import in_bytes
 from whyperf.engines.run import ONE_RUN, Run
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 _EXPLAINED = 0.5  # the larger part
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from whyperf.diagnose.latency import PREFIX
-from whyperf.diagnose.measures import Measures
-from whyperf.diagnose.significance import Judgement, Measure
+from whyperf.diagnose.measured.latency import PREFIX
+from whyperf.diagnose.measured.measures import Measures
+from whyperf.diagnose.measured.significance import Judgement, Measure
 from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
 from whyperf.engines.memory.sentences import in_bytes

@@ -21,7 +21,7 @@ from whyperf.engines.kernel.blocked_waits import in_locks
 from whyperf.engines.kernel.system_calls import READY, numbers
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import Floats, Run, column, source_lines
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 ENGINE = "locks"
 _MOST_OF_THE_TIME = 0.5  # while others wait, the holder was seen at the same place: more likely there than not

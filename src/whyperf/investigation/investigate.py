@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from whyperf.diagnose.measures import is_measurable
+from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError

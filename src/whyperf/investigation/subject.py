@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.dependences.loaded_files import paths_of
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.loaded_files import paths_of
+from whyperf.collect.target.program import Program
 
 
 @dataclass(frozen=True)

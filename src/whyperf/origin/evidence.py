@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Rows, Watch
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
 from whyperf.origin.values import EMPTY, Sample, UInt64s

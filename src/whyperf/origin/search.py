@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import observe as observe_run
-from whyperf.collect.program import Program, executed_file
-from whyperf.collect.sampler import tables_folder
+from whyperf.collect.observation.run import observe as observe_run
+from whyperf.collect.sampling.sampler import tables_folder
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program, executed_file
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
 from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites

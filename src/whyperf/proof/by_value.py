@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.ordered import NoOrderError, with_values
 from whyperf.proof.places import ForcedPlace, why_not_forced

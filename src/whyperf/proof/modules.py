@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
-from whyperf.collect.observation import ObservedSite
-from whyperf.debuginfo.linkage import read_linkage
+from whyperf.collect.observation.sites import ObservedSite
+from whyperf.collect.target.loaded_files import LoadedFile, files_of
+from whyperf.debuginfo.elf_files.linkage import read_linkage
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.changed import ChangedFunction, changed_functions
 from whyperf.debuginfo.transplants.module import TransplantModule

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite, observe
-from whyperf.collect.observation.run import digest
-from whyperf.collect.program import Program
+from whyperf.collect.observation.run import digest, observe
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.proof.judging import ProofJudgement, judged

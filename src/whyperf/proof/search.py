@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from whyperf.collect.observation import ObservationLimits, ObservedSite
+from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
 from whyperf.proof.sentences import ProofClaim, sentence_of

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whyperf.collect.tracer.facts import Fact, to_json
-from whyperf.recording.chunks import MAX_PAYLOAD, ChunkKind, encode_chunk
-from whyperf.recording.storage import FILE_MODE, write_whole
+from whyperf.recording.raw_log.chunks import MAX_PAYLOAD, ChunkKind, encode_chunk
+from whyperf.recording.safe_files.storage import FILE_MODE, write_whole
 
 _STACKS_AT_ONCE = MAX_PAYLOAD - (1 << 16)
 

@@ -7,7 +7,7 @@ import struct
 from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.allocators.parameters import NotSampled
 from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, StubSlot, hook_bytes
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.stubs import Stubs, movable

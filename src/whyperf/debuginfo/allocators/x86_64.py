@@ -7,14 +7,14 @@ import struct
 from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.allocators.parameters import NotSampled
 from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, StubSlot, hook_bytes
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.x86_64.entries import entry_run
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import survey
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 _ARGUMENTS = (7, 6, 2, 1, 8, 9)
 """rdi, rsi, rdx, rcx, r8, r9 as instructions number them."""

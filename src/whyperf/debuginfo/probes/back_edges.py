@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.debuginfo.blocks import Blocks, Parts, blocks_of
-from whyperf.debuginfo.instructions import Branching, branching_of
+from whyperf.debuginfo.basic_blocks.block_ends import Branching, branching_of
+from whyperf.debuginfo.basic_blocks.blocks import Blocks, Parts, blocks_of
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.machines.machine import Row
 

@@ -12,7 +12,7 @@ from whyperf.debuginfo.machines import AARCH64, X86_64, Machine
 from whyperf.debuginfo.probes import aarch64, x86_64
 from whyperf.debuginfo.probes.plan_file import PatchPlan, Planned
 from whyperf.errors import WhyperfError
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 DEFAULT_KINDS = frozenset(CallKind) - {CallKind.ITERATION}
 """Entries are those of functions whose address is taken: others are entered by counted calls alone. Iterations are

@@ -13,8 +13,8 @@ from whyperf.engines.blame.call_graph import CallGraph, Floats
 from whyperf.engines.blame.parameters import Measured
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, column, ints
-from whyperf.recording.call_tables import CallKind
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.call_tables import CallKind
+from whyperf.recording.schemas.tables import Clock
 
 _DIRECT = (CallKind.CALL, CallKind.TAIL)
 

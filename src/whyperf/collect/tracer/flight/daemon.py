@@ -16,7 +16,7 @@ from types import FrameType
 import numpy as np
 
 from whyperf.collect._tracer import Tracer
-from whyperf.collect.sampler import tables_folder
+from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.tracer.facts import Fact, mappings_of
 from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.state import facts_path

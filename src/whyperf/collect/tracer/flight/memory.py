@@ -11,8 +11,8 @@ from pathlib import Path
 from whyperf.collect.tracer.facts import Fact, to_json
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.traced import TracedMappings, TracedProcess, TracedThread
-from whyperf.recording.chunks import ChunkKind, encode_chunk
-from whyperf.recording.storage import write_new
+from whyperf.recording.raw_log.chunks import ChunkKind, encode_chunk
+from whyperf.recording.safe_files.storage import write_new
 
 _KEPT_AFTER_END_S = 900.0  # at most; less where rings reach less far back
 _LATE_S = 10.0  # by how much the news of an end may come late

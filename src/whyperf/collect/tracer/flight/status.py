@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whyperf.collect.totals import usage_of
 from whyperf.collect.tracer.flight.dumping import open_pinned
 from whyperf.collect.tracer.flight.state import Flight, read_flight
 from whyperf.collect.tracer.holder import holder
 from whyperf.collect.tracer.opening import trace_of
 from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.manifest import TraceSummary
+from whyperf.collect.usage.totals import usage_of
+from whyperf.recording.sealed.manifest import TraceSummary
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.back_edges import BackEdge
 from whyperf.debuginfo.probes.plan_file import PlanFlags, Planned
 from whyperf.debuginfo.probes.survey import Leaving, SurveyedFunction, split_off_parts, tail_jumps
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _LOOKED_BACK = 16
 _COUNTING_REGISTERS = re.compile(r"\b[xw]1[67]\b")

@@ -23,7 +23,7 @@ from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, movable, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import Iterating, Leaving, X86Function, survey
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _JUMP_BYTES = 5
 _CALL_CODE, _JUMP_CODE = 0xE8, 0xE9

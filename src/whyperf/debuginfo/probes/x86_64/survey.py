@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whyperf.debuginfo.code_map import Addresses
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_instructions import decode
+from whyperf.debuginfo.code_maps.code_map import Addresses
+from whyperf.debuginfo.control_flow.flow_instructions import decode
+from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.machines.x86_64.control import direct_target, instructions, is_call, is_jump, relative_target
