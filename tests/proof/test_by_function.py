@@ -199,7 +199,7 @@ def _in_two_folders(folder: Path) -> Builds:
     """`plan` is inlined into `fill`, whose own code differs too: it is made for another size."""
     for kind, planned in (("good", "keys * 8"), ("bad", "401 + 0 * keys")):
         (folder / kind).mkdir()
-        built(folder / kind, INLINED.replace("PLANNED", planned))
+        built(folder / kind, "/* \f */\n" * 60 + INLINED.replace("PLANNED", planned))
     return Builds(folder / "good" / "bad", folder / "bad" / "bad")
 
 
