@@ -28,10 +28,10 @@ def heap_entries(binary: Binary) -> dict[int, str]:
     """Functions that hand out and take back memory, in the C library or in an allocator of the program's own."""
     exports = Image(binary.elf).exports if binary.elf is not None else {}
     meant = {f"{prefix}{name}": name for prefix in _PREFIXES for name in (*_FUNCTIONS, *_STORING)}
-    found = {exports[name]: meant[name] for name in meant if name in exports}
-    for name in meant:
+    found = {exports[name]: like for name, like in meant.items() if name in exports}
+    for name, like in meant.items():
         for function in binary.code.function_name.find(name).tolist():
-            found |= dict.fromkeys(binary.entry_addresses(function), meant[name])
+            found |= dict.fromkeys(binary.entry_addresses(function), like)
     return found
 
 

@@ -106,7 +106,8 @@ class ArmAllocatorStubs(Stubs):
             self._add(0xB7F80011)  # tbnz x17, #63
         looked_up = arguments.arena if role is AllocatorRole.RESET else arguments.pointer
         if looked_up is not None:
-            self._add(0xCA400010 | looked_up << 16 | FOLD << 10 | looked_up << 5)  # eor x16, POINTER, POINTER, lsr #FOLD
+            # eor x16, POINTER, POINTER, lsr #FOLD
+            self._add(0xCA400010 | looked_up << 16 | FOLD << 10 | looked_up << 5)
             self._add(_BUCKET)
             self._load(17, 0, StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE)
             self._add(_LOAD_BYTE)
