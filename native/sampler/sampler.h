@@ -54,8 +54,8 @@ struct thread_state {
     int timer;    // kernel id, -1: none
     int event_fd; // the number that a perf event's signals carry, -1: none
     void *event_page;
-    int fault_fd;           // the same of the event of page faults
-    void *fault_buffer;     // where the kernel says which page it was; NULL: not sampled
+    int fault_fd;       // the same of the event of page faults
+    void *fault_buffer; // where the kernel says which page it was; NULL: not sampled
     struct fault_costs faults;
     uint64_t second_expiry; // thread CPU time at which the timer goes on after a first, early signal; 0: nothing to do
     uint32_t periods_per_sample;

@@ -60,8 +60,8 @@ def test_the_cheapest_that_would_tell_is_proposed(kind, joined, recordings, poss
 
 
 def test_who_keeps_memory_is_counted():
-    assert proposed("memory", NOBODY, measure=PEAK_BYTES) == "--deep --symptom memory"
-    assert proposed("memory", NOBODY, possible=NONE, measure=PEAK_BYTES) is None
+    assert proposed("memory", NOBODY, measure=PEAK_BYTES) == "--memory"
+    assert proposed("memory", NOBODY, possible=NONE, measure=PEAK_BYTES) == "--memory"
 
 
 def test_a_function_without_a_name_cannot_be_asked_for():
