@@ -31,6 +31,9 @@ def cluster_kills(around: Surroundings, scale: float) -> Result:
     fleet = make_fleet(around.folder, runs, _FLEET)
     alone = around.folder / "alone.json"
     usual_s = measured(fleet, alone, "--jobs", "1").wall_s
+    undisturbed = _killed(around, fleet, alone, "nobody", 0.0)
+    if undisturbed != "same verdict":
+        return Result.of([(False, f"nobody was killed, and it ended with: {undisturbed}")])
     ends: Counter[str] = Counter()
     for number in range(max(round(_KILLS * scale), _FEWEST)):
         victim = "scheduler" if number % 3 == 2 else "worker"
@@ -57,7 +60,7 @@ def _killed(around: Surroundings, fleet: dict[str, list[str]], alone: Path, vict
         time.sleep(after_s)
         if victim == "scheduler":
             cluster.kill_scheduler()
-        else:
+        elif victim == "worker":
             with contextlib.suppress(ProcessLookupError):
                 os.kill(cluster.worker_pids[-1], signal.SIGKILL)
         try:
