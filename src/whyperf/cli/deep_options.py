@@ -93,6 +93,7 @@ def check_deep(args: argparse.Namespace) -> None:
         "--component": bool(args.component),
         "--redact": args.redact,
         "--work-count": args.work_count is not None,
+        "--latency": args.latency is not None,
     }
     for option, given in measured.items():
         if given:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from whyperf.diagnose.engine_claims.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
-REQUEST = "request"
+REQUEST, CALL = "request", "call"
 
 
 class Case:
@@ -145,7 +145,8 @@ class Case:
 
     def _requests_waited(self, slower: Measure) -> Decision:
         assert self.requests is not None
-        growth, said = self.growth, wording.slower_requests(slower, self.requests.percentiles)
+        growth, function = self.growth, self.requests.function
+        said, unit = wording.slower_requests(slower, self.requests.percentiles, function), CALL if function else REQUEST
         units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
         added = self.requests.added_s
         if added is not None and growth.cpu is Direction.GREW and growth.cpu_s * units >= added / 2:
@@ -153,12 +154,12 @@ class Case:
         queued = sum_queued(self.bad) - sum_queued(self.good)
         if added is not None and queued >= added / 2:
             sentence = wording.queued_requests(said, added, queued)
-            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=REQUEST)
+            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=unit)
         if growth.wall is not Direction.GREW and added is not None:
             self._reference_s = added / units
         sentence = wording.requests_wait(said, self.measures.cpu, self.measures.unit)
         decision = self._waited(Nature.LATENCY)
-        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=REQUEST)
+        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=unit)
         return replace(decision, symptom=symptom)
 
     def _not_slower(self, nature: Nature | None) -> Decision:

@@ -60,8 +60,8 @@ def test_the_cheapest_that_would_tell_is_proposed(kind, joined, recordings, poss
 
 
 def test_who_keeps_memory_is_counted():
-    assert proposed("memory", NOBODY, measure=PEAK_BYTES) == "--deep --symptom memory"
-    assert proposed("memory", NOBODY, possible=NONE, measure=PEAK_BYTES) is None
+    assert proposed("memory", NOBODY, measure=PEAK_BYTES) == "--memory"
+    assert proposed("memory", NOBODY, possible=NONE, measure=PEAK_BYTES) == "--memory"
 
 
 def test_a_function_without_a_name_cannot_be_asked_for():
@@ -100,6 +100,8 @@ def test_a_servers_options_are_part_of_the_next_command():
     words = ["whyperf", "compare", "--trace", "--ready", "tcp:7000", "--skip", "2s", "--stop", "2", "--work-count"]
     assert again[: len(words) + 1] == [*words, "serve one"]
     assert again[again.index("--drive") + 1] == "./load.sh 10"
+    timed = with_options(made(), latency="serve one")
+    assert shlex.split(compare_again(timed, timed))[2:4] == ["--latency", "serve one"]
     # THEN drivers of their own are told apart, and what deep recordings do not take is left out
     bad = with_options(made(), drive="./load.sh 20", **server)
     other = shlex.split(compare_again(good, bad, "--deep"))

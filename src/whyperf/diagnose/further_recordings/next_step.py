@@ -57,8 +57,7 @@ def next_step(
     if symptom.measure == PEAK_BYTES and recordings.memory:
         return None
     if symptom.measure == PEAK_BYTES:
-        deep = ("--deep", "--symptom", str(SymptomSpec(SymptomKind.MEMORY)))
-        return NextStep(deep, "Samples do not show who keeps memory: exact counts do.") if possible.deep else None
+        return NextStep(("--memory",), "Samples of time do not show who keeps memory: samples of allocations do.")
     if not joined.suspects and (step := _to_see(nature, recordings, possible)) is not None:
         return step
     if recordings.fewest_runs < 2:
