@@ -134,7 +134,7 @@ def _innocents(case: Case, modules: list[ProofBuilds]) -> Iterator[tuple[str, Pa
         for name in dict.fromkeys(names):
             if name not in guilty and name not in case.truth.cause:
                 try:
-                    yield name, builds.plan(TrialKind.FORCED, [name])
+                    yield name, builds.plan(TrialKind.FORCED, (name,))
                 except RefusedError:
                     continue
 

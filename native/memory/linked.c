@@ -38,7 +38,7 @@ void linked_before(struct linked_call *call) {
             call->bytes = 0;
         these_allocations.until_sample -= (int64_t)call->bytes;
     }
-    call->is_due = these_allocations.until_sample < 0;
+    call->is_due = sample_is_due();
     uint64_t old = hook->role == LINKED_REALLOCATE ? argument(call, hook->pointer) : 0;
     call->was_sampled = leaves(old, &call->old);
 }

@@ -229,8 +229,10 @@ def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
             return status
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
-    if sealed.manifest.deep is not None or not sealed.manifest.tables["samples"].rows:
-        for note in sealed.manifest.losses.notes:
+    manifest = sealed.manifest
+    mostly_unsampled = manifest.losses.unsampled_cpu_s > manifest.totals.cpu_s / 2
+    if manifest.deep is not None or mostly_unsampled or not manifest.tables["samples"].rows:
+        for note in manifest.losses.notes:
             if note not in outcome.notes:
                 print(f"whyperf: {note}", file=sys.stderr)
     if outcome.failure is not None:

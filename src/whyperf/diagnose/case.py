@@ -43,8 +43,6 @@ from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of
 from whyperf.engines.values.compare import compare as values_compare
-from whyperf.engines.values.paper.findings import findings as paper_findings
-from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.recording.schemas.tables import Clock
 
 if TYPE_CHECKING:
@@ -239,11 +237,18 @@ class Case:
             return None
         return self._in_contexts(self.contexts, Nature.CPU, sentence, self.measures.cpu)
 
+    def _by_paper(self) -> list[Finding] | None:
+        from whyperf.engines.values.paper.findings import findings  # for those few who compare methods
+        from whyperf.engines.values.paper.ranking import rank
+
+        ranking = rank(self.good, self.bad)
+        return None if ranking is None else findings(ranking)
+
     def _with_data(self, excess: Excess, sentence: str) -> Decision:
         """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""
         per_unit, cpu = self.measures.per_unit, self.measures.cpu
-        if self.method is Method.PAPER and (ranking := paper_rank(self.good, self.bad)) is not None:
-            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=paper_findings(ranking))
+        if self.method is Method.PAPER and (found := self._by_paper()) is not None:
+            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=found)
         values = None
         if self.method is Method.SOUND:
             values = values_compare(self.good, self.bad, per_unit=per_unit, executor=self._executor)

@@ -10,8 +10,7 @@ from whyperf.diagnose.measured.measures import Measures
 from whyperf.diagnose.measured.significance import Judgement, Measure
 from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.memory.sentences import in_bytes
-from whyperf.engines.quantities import count, percent, seconds
+from whyperf.engines.quantities import count, in_bytes, percent, seconds
 from whyperf.engines.same_command import SameWork
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."

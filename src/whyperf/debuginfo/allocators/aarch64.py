@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from whyperf.allocators.functions import AllocatorRole, Arguments
-from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, StubSlot, hook_bytes
+from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubSlot, hook_bytes
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
@@ -17,7 +17,8 @@ from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 _NUMBER = struct.Struct("<Q")
 _THREAD_POINTER = 0xD53BD050  # mrs x16, tpidr_el0
 _ADD, _LOAD, _STORE = 0x8B110210, 0xF9400211, 0xF9000211  # add x16, x16, x17; ldr x17, [x16]; str x17, [x16]
-_MULTIPLY, _HIGH_BITS, _LOAD_BYTE = 0x9B117E10, 0xD371FE10, 0x38706A30  # x16 *= x17; x16 >>= 49; ldrb w16, [x17, x16]
+_BUCKET = 0xD3400210 | GRANULE << 16 | (GRANULE + BUCKET_BITS - 1) << 10  # ubfx x16, x16, #GRANULE, #BUCKET_BITS
+_LOAD_BYTE = 0x38706A30  # ldrb w16, [x17, x16]
 _JUMP_TO_HANDLER = words.jump_by_register(17)
 _LEAST_BEHIND_SLOT = 24
 """`code_increment_bytes`: what a slot of a plan may take."""
@@ -84,10 +85,9 @@ class ArmAllocatorStubs(Stubs):
             self._add(0xB7F80011)  # tbnz x17, #63
         looked_up = arguments.arena if role is AllocatorRole.RESET else arguments.pointer
         if looked_up is not None:
-            self._add(0xD344FC10 | looked_up << 5)  # lsr x16, POINTER, #4
-            self._load(17, HASH_FACTOR, None)
-            self._add(_MULTIPLY)
-            self._add(_HIGH_BITS)
+            # eor x16, POINTER, POINTER, lsr #FOLD
+            self._add(0xCA400010 | looked_up << 16 | FOLD << 10 | looked_up << 5)
+            self._add(_BUCKET)
             self._load(17, 0, StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE)
             self._add(_LOAD_BYTE)
             tests.append(len(self._stubs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from whyperf.allocators.functions import AllocatorRole, Arguments
-from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, StubSlot, hook_bytes
+from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubSlot, hook_bytes
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
@@ -80,10 +80,9 @@ class IntelAllocatorStubs(Stubs):
             register = _ARGUMENTS[looked_up]
             self._stubs += b"\x50\x51"  # push rax; push rcx
             self._stubs += bytes((0x48 | (register >> 3) * 4, 0x89, 0xC0 | (register & 7) << 3))  # mov rax, POINTER
-            self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_LOW))  # shr rax, 4
-            self._stubs += _LOAD_RCX + _NUMBER.pack(HASH_FACTOR)
-            self._stubs += b"\x48\x0f\xaf\xc1"  # imul rax, rcx
-            self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_HIGH))  # shr rax, 49
+            self._stubs += b"\x48\x89\xc1" + bytes((0x48, 0xC1, 0xE9, FOLD))  # mov rcx, rax; shr rcx, FOLD
+            self._stubs += b"\x48\x31\xc8" + bytes((0x48, 0xC1, 0xE8, GRANULE))  # xor rax, rcx; shr rax, GRANULE
+            self._stubs += b"\x25" + struct.pack("<I", (1 << BUCKET_BITS) - 1)  # and eax, BUCKETS - 1
             self._stubs += _LOAD_RCX
             self._slots.append((len(self._stubs), StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE))
             self._stubs += bytes(8)
