@@ -32,6 +32,7 @@ MB = 1_000_000
         (replace(WAITED, transfer_s=4.0), Nature.IO),
         (replace(WAITED, transfer_s=4.0, paging_s=4.0), Nature.IO),
         (replace(WAITED, transfer_s=4.0, paging_s=4.0, swaps=True), Nature.MEMORY),
+        (replace(WAITED, paging_s=4.0), Nature.IO),
         (replace(WAITED, cpu_wait_s=8.0), Nature.EXTERNAL),
         (replace(RAN, cpu_s=4.0, cpu_wait_s=5.0), Nature.CPU),
         (replace(NOTHING, memory=Direction.GREW), Nature.MEMORY),
