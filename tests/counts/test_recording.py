@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.counts.machine import ROOT, Machine, environment_outside, preloaded
+from tests.shared_cache import SHARED_CACHE
 from whyperf.cli import record
 from whyperf.cli.counts_options import check_counts
 from whyperf.cli.main import main
@@ -56,7 +57,7 @@ int main(int count, char **arguments) {
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", SHARED_CACHE)
 
 
 def recorded(machine: Machine, *arguments: str, lifecycle: Lifecycle | None = None) -> Recording:

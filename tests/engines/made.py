@@ -272,6 +272,7 @@ def _manifest(
         "throttled_s": 0.0,
         "quota_cpus": 0.0,
         "latency": None,
+        "swap_bytes": 0,
     }
     totals["threads"] = more.pop("thread_times", ())
     totals |= {key: more.pop(key) for key in totals if key in more}

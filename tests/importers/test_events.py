@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.importers import made
+from tests.shared_cache import SHARED_CACHE
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
 from whyperf.importers.perf_data.importing import trace_of, traced_of
@@ -67,7 +68,7 @@ def leave(time: int, tid: int, number: int, result: int) -> bytes:
 
 @pytest.fixture
 def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", SHARED_CACHE)
 
     def read(*records: bytes, machine: str = "x86_64") -> PerfData:
         events = [made.Event(), SWITCH, ENTER, EXIT, OTHER, OPENED]

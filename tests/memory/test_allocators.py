@@ -165,7 +165,7 @@ def handled(folder: Path, compiler: str, *runner: str) -> subprocess.CompletedPr
     machine = "x86_64" if compiler == X86 else os.uname().machine
     program = compiled(folder, (HERE / "registers.c").read_text(), compiler=compiler)
     library = folder / "library.so"
-    parts = [f"memory/{machine}/handlers.c", "memory/linked.c", "memory/live.c", "memory/owned.c"]
+    parts = [f"memory/{machine}/handlers.c", "memory/linked.c", "memory/live.c", "memory/owned.c", "sampler/plans.c"]
     patching = (f"{machine}/code", "checksum", "install", "loaded_plans", "memory", "modules", "plan")
     parts += [f"probes/{name}.c" for name in patching]
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-ftls-model=initial-exec", f"-I{NATIVE}"]

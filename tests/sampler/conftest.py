@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.patience import PATIENCE_S
 
 from whyperf.collect import _session
 from whyperf.collect.sampling.sampler import LIBRARY
@@ -101,7 +102,7 @@ def sampled(tmp_path: Path) -> Callable[..., Outcome]:
         perf_events: bool = True,
         environment: Mapping[str, str] | None = None,
         drain: bool = True,
-        timeout: float = 60,
+        timeout: float = PATIENCE_S,
         values_depth: int = 0,
         libraries: Sequence[Path] = (),
     ) -> Outcome:

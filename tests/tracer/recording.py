@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.collect.tracer.backends import Backend, choose
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.reader import Recording
@@ -34,7 +35,7 @@ class Command:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         if status is not None:

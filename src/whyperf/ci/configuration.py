@@ -103,13 +103,19 @@ def _named_benchmark(table: Fields, defaults: Benchmark) -> Benchmark:
         lifecycle=lifecycle,
         unit=table.text("unit"),
         work_count=table.text("work-count"),
+        latency=table.text("latency"),
         inner=table.text("benchmark"),
     )
     table.finish()
-    if benchmark.unit and not (lifecycle.drive or benchmark.work_count or benchmark.inner):
-        raise table.error("unit", "names what is counted, but nothing counts: add drive, work-count or benchmark")
-    if benchmark.inner and (lifecycle.drive or benchmark.work_count):
-        raise table.error("benchmark", "counts iterations, so that drive and work-count have nothing to count")
+    called = benchmark.work_count or benchmark.latency
+    if benchmark.unit and not (lifecycle.drive or called or benchmark.inner):
+        raise table.error(
+            "unit", "names what is counted, but nothing counts: add drive, work-count, latency or benchmark"
+        )
+    if benchmark.work_count and benchmark.latency:
+        raise table.error("latency", "counts calls as units of work, so that work-count has nothing to count")
+    if benchmark.inner and (lifecycle.drive or called):
+        raise table.error("benchmark", "counts iterations, so that drive, work-count and latency have nothing to count")
     return benchmark
 
 

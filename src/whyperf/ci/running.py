@@ -151,7 +151,7 @@ class _Attempt:
         plan = ComparisonPlan(
             programs,
             {side: replace(benchmark.lifecycle, folder=tree.folder) for side, tree in trees.items()},
-            Measuring(unit=benchmark.unit, work_count=benchmark.work_count),
+            Measuring(unit=benchmark.unit, work_count=benchmark.work_count, latency=benchmark.latency),
             self._folder(),
             benchmark.runs,
             show_output=False,

@@ -49,6 +49,7 @@ def _check(args: argparse.Namespace, others: Mapping[str, bool], example: str) -
         "--component": bool(args.component),
         "--redact": args.redact,
         "--work-count": args.work_count is not None,
+        "--latency": args.latency is not None,
     }
     for option, given in {**others, **always}.items():
         if given:

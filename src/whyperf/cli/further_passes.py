@@ -145,8 +145,11 @@ class FurtherPasses:
             return set(Pass)
         if self.args.trace or self.plan.measuring.clock == "wall":
             return set(Pass) - ({Pass.PROOF} if self.args.prove else set())
-        memory = {Pass.MEMORY} if self.plan.measuring.memory_interval else set()
-        return memory | ({Pass.COUNTS} if self.plan.counts else set())
+        measuring = self.plan.measuring
+        memory = {Pass.MEMORY} if measuring.memory_interval else set()
+        # Counting runs cannot tell how many units of work they did where calls of a function are the units.
+        no_units = measuring.work_count is not None or measuring.latency is not None
+        return memory | ({Pass.COUNTS} if self.plan.counts or no_units else set())
 
     def _take(self, kind: Pass, recorded: Recorded, answer: ShownVerdict) -> tuple[Recorded, ShownVerdict]:
         outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyperf.cli.info_counts import counting_lines
+from whyperf.cli.info_latency import latency_lines
 from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
 from whyperf.cli.opened_recordings import add_max_rows, opened
 from whyperf.report.endings import ending
@@ -111,6 +112,8 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{totals.read_bytes / 1e6:.1f} MB read, {totals.written_bytes / 1e6:.1f} MB written",
     )
     yield "work", _work(recording)
+    if totals.latency is not None:
+        yield from latency_lines(totals.latency)
     if manifest.deep is not None:
         yield from _counted_deeply(recording, manifest.deep)
     elif manifest.counting is not None:

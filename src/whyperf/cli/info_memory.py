@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyperf.engines.holdings import Holdings, holdings_of
-from whyperf.engines.memory.sentences import in_bytes
+from whyperf.engines.quantities import in_bytes
 from whyperf.recording.schemas.memory_tables import MemoryKind
 
 if TYPE_CHECKING:

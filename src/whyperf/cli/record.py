@@ -15,7 +15,14 @@ from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.memory_options import add_memory, check_memory, with_memory
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
-from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
+from whyperf.cli.trace_options import (
+    add_trace,
+    check_trace,
+    refuse_timing,
+    refuse_watching,
+    say_by_perf,
+    without_privilege,
+)
 from whyperf.cli.zoom_planning import in_words
 from whyperf.collect.setup.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.target.program import Program, find_program
@@ -31,6 +38,7 @@ examples:
   whyperf record --pid 4711 --for 30s -o slow
   sudo whyperf record --trace -o stall -- ./server big.conf
   sudo whyperf record --trace --all --for 30s -o stall
+  whyperf record --latency handle_request -o calls --ready tcp:7000 --drive ./load.sh -- ./server big.conf
   whyperf record --counts -o calls -- ./tool small.txt
   whyperf record --memory -o memory -- ./tool small.txt
   whyperf record --deep -o sketch -- ./tool small.txt
@@ -127,6 +135,7 @@ def _record_traced(
             return _record_process(args, lifecycle, measuring)
         return _record_program(command, args, lifecycle, measuring)
     if choice.means is Backend.PERF:
+        refuse_timing(args.latency, choice.reason, choice.fix)
         return _record_with_perf(command, args, lifecycle, choice.reason)
     measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch), queues=not args.no_queues)
     if not runs_already:
@@ -220,8 +229,10 @@ def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
             return status
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
-    if sealed.manifest.deep is not None or not sealed.manifest.tables["samples"].rows:
-        for note in sealed.manifest.losses.notes:
+    manifest = sealed.manifest
+    mostly_unsampled = manifest.losses.unsampled_cpu_s > manifest.totals.cpu_s / 2
+    if manifest.deep is not None or mostly_unsampled or not manifest.tables["samples"].rows:
+        for note in manifest.losses.notes:
             if note not in outcome.notes:
                 print(f"whyperf: {note}", file=sys.stderr)
     if outcome.failure is not None:

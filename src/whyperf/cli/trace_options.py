@@ -74,6 +74,12 @@ def refuse_watching(watched: Sequence[str], why: str, fix: str | None) -> None:
         raise WhyperfError(f"Variables cannot be watched here: {why}.", fix)
 
 
+def refuse_timing(function: str | None, why: str, fix: str | None) -> None:
+    """Where nothing of whyperf's is in the program."""
+    if function is not None:
+        raise WhyperfError(f"--latency does not work together with --trace here: {why}.", fix)
+
+
 def without_privilege(measuring: Measuring, why: str, fix: str | None) -> Measuring:
     """What an ordinary user gets instead, said aloud."""
     tried = f" (try: {fix})" if fix else ""

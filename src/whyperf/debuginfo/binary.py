@@ -154,6 +154,18 @@ class Binary:
         chosen = (code.scope_function == function) & (code.scope_parent < 0) & whole
         return [int(address) for address in np.unique(code.scope_entry[chosen])]
 
+    def inlined_into(self, function: int) -> list[str]:
+        """The out-of-line functions that hold copies of its body, one for each copy."""
+        code = self.code
+        copies = (code.scope_function == function) & (code.scope_kind == ScopeKind.INLINED)
+        found = []
+        for copy in np.flatnonzero(copies).tolist():
+            scope = copy
+            while (outer := int(code.scope_parent[scope])) >= 0:
+                scope = outer
+            found.append(self.functions.names[int(code.scope_function[scope])])
+        return found
+
     def file_offset(self, address: int) -> int:
         """Where a virtual address lies in the file, as uprobes want it; -1 when it does not."""
         offset = self.elf.file_offset(address) if self.elf else None

@@ -43,15 +43,13 @@ from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of
 from whyperf.engines.values.compare import compare as values_compare
-from whyperf.engines.values.paper.findings import findings as paper_findings
-from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.recording.schemas.tables import Clock
 
 if TYPE_CHECKING:
     from whyperf.diagnose.engine_claims.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
-REQUEST = "request"
+REQUEST, CALL = "request", "call"
 
 
 class Case:
@@ -147,7 +145,8 @@ class Case:
 
     def _requests_waited(self, slower: Measure) -> Decision:
         assert self.requests is not None
-        growth, said = self.growth, wording.slower_requests(slower, self.requests.percentiles)
+        growth, function = self.growth, self.requests.function
+        said, unit = wording.slower_requests(slower, self.requests.percentiles, function), CALL if function else REQUEST
         units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
         added = self.requests.added_s
         if added is not None and growth.cpu is Direction.GREW and growth.cpu_s * units >= added / 2:
@@ -155,12 +154,12 @@ class Case:
         queued = sum_queued(self.bad) - sum_queued(self.good)
         if added is not None and queued >= added / 2:
             sentence = wording.queued_requests(said, added, queued)
-            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=REQUEST)
+            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=unit)
         if growth.wall is not Direction.GREW and added is not None:
             self._reference_s = added / units
         sentence = wording.requests_wait(said, self.measures.cpu, self.measures.unit)
         decision = self._waited(Nature.LATENCY)
-        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=REQUEST)
+        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=unit)
         return replace(decision, symptom=symptom)
 
     def _not_slower(self, nature: Nature | None) -> Decision:
@@ -238,11 +237,18 @@ class Case:
             return None
         return self._in_contexts(self.contexts, Nature.CPU, sentence, self.measures.cpu)
 
+    def _by_paper(self) -> list[Finding] | None:
+        from whyperf.engines.values.paper.findings import findings  # for those few who compare methods
+        from whyperf.engines.values.paper.ranking import rank
+
+        ranking = rank(self.good, self.bad)
+        return None if ranking is None else findings(ranking)
+
     def _with_data(self, excess: Excess, sentence: str) -> Decision:
         """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""
         per_unit, cpu = self.measures.per_unit, self.measures.cpu
-        if self.method is Method.PAPER and (ranking := paper_rank(self.good, self.bad)) is not None:
-            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=paper_findings(ranking))
+        if self.method is Method.PAPER and (found := self._by_paper()) is not None:
+            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=found)
         values = None
         if self.method is Method.SOUND:
             values = values_compare(self.good, self.bad, per_unit=per_unit, executor=self._executor)

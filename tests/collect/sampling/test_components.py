@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 from whyperf.collect.sampling.components import Components
 from whyperf.recording.sealed.reader import Recording
 
@@ -52,8 +54,8 @@ def _record(program: Path, folder: Path, *options: str | Path) -> tuple[Recordin
     """All recordings of a program share a cache."""
     folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "whyperf", "record", *options, "-o", folder / "run", "--", program]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(program.parent / "cache")}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=60)
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return Recording(folder / "run"), done.stderr
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.collect.usage.thread_times import QuotaWatch, ThreadAccounts
 
 _PROGRAM = """
@@ -32,7 +33,7 @@ def test_threads_are_told_apart_by_what_they_do():
             threads = [(program.pid, int(one)) for one in os.listdir(f"/proc/{program.pid}/task")]  # noqa: PTH208
             accounts = ThreadAccounts(program.pid)
             accounts.open_window(threads, time.monotonic())
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE_S
             # WHEN it is looked at until the first has had a CPU for a while
             while time.monotonic() < deadline:
                 time.sleep(0.05)

@@ -12,7 +12,7 @@ from tests.diagnose.joining.test_join import suspect
 from tests.diagnose.test_diagnosis import NOISE, SLOW, STACKS, runs, scaled
 from whyperf.diagnose.diagnosis import diagnose, examine
 from whyperf.diagnose.further_recordings.advice import compare_again
-from whyperf.diagnose.further_recordings.next_step import Possible, RecordedSides, next_step
+from whyperf.diagnose.further_recordings.next_step import KnownPossible, RecordedSides, next_step
 from whyperf.diagnose.joining.join import Joined
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
@@ -25,8 +25,8 @@ CLOSE = Joined((suspect("a", score=0.5), suspect("b", score=0.45)), ())
 CERTAIN = Joined(tuple(replace(one, confidence="high") for one in CLOSE.suspects), ())
 DISPUTED = Joined(CLEAR.suspects, ("The engines disagree.",))
 NOBODY = Joined((), ())
-ALL = Possible(trace=True, deep=True)
-NONE = Possible()
+ALL = KnownPossible(trace=True, deep=True)
+NONE = KnownPossible()
 
 
 def proposed(kind, joined, recordings=SAMPLED, possible=ALL, measure="wall_s"):
@@ -60,8 +60,8 @@ def test_the_cheapest_that_would_tell_is_proposed(kind, joined, recordings, poss
 
 
 def test_who_keeps_memory_is_counted():
-    assert proposed("memory", NOBODY, measure=PEAK_BYTES) == "--deep --symptom memory"
-    assert proposed("memory", NOBODY, possible=NONE, measure=PEAK_BYTES) is None
+    assert proposed("memory", NOBODY, measure=PEAK_BYTES) == "--memory"
+    assert proposed("memory", NOBODY, possible=NONE, measure=PEAK_BYTES) == "--memory"
 
 
 def test_a_function_without_a_name_cannot_be_asked_for():
@@ -100,6 +100,8 @@ def test_a_servers_options_are_part_of_the_next_command():
     words = ["whyperf", "compare", "--trace", "--ready", "tcp:7000", "--skip", "2s", "--stop", "2", "--work-count"]
     assert again[: len(words) + 1] == [*words, "serve one"]
     assert again[again.index("--drive") + 1] == "./load.sh 10"
+    timed = with_options(made(), latency="serve one")
+    assert shlex.split(compare_again(timed, timed))[2:4] == ["--latency", "serve one"]
     # THEN drivers of their own are told apart, and what deep recordings do not take is left out
     bad = with_options(made(), drive="./load.sh 20", **server)
     other = shlex.split(compare_again(good, bad, "--deep"))

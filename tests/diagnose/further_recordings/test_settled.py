@@ -55,6 +55,8 @@ def test_whatever_a_trial_measures_can_be_proven(kind, measure):
 def test_of_latency_only_where_runs_report_it():
     assert typed("latency", "latency_p99_s", latency=reported()) == "prove"
     assert typed("latency", "latency_p99_s") == "view"
+    # Runs of a proof time no calls.
+    assert typed("latency", "latency_p99_s", latency=replace(reported(), source="calls")) == "view"
 
 
 def test_nothing_is_to_be_proven_where_no_trial_could_tell():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -81,6 +82,16 @@ def test_the_tail_of_requests_is_the_symptom_and_fails_the_gate():
     judged = judge_change(verdict, lambda: diagnose(bad, good), threshold=0.1)
     assert judged.state is BenchmarkState.SLOWER
     assert "p99 latency" in judged.sentence
+
+
+def test_calls_that_take_longer_are_called_so():
+    def side(tail_s):
+        latency = replace(requests(5e-4, tail_s), source="calls", function="handle")
+        return runs(STACKS, wall_s=4.0, latency=latency)
+
+    verdict = diagnose(side(9e-4), side(81e-3))
+    assert verdict.symptom.sentence.startswith("p99 of a call of handle: 79")
+    assert (verdict.symptom.kind, verdict.symptom.unit) == ("latency", "call")
 
 
 def test_requests_as_quick_as_before_are_no_symptom():

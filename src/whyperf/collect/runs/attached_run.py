@@ -55,9 +55,9 @@ def record_process(pid: int, path: Path, *, lifecycle: Lifecycle, measuring: Mea
 
 
 def check_lifecycle(lifecycle: Lifecycle, measuring: Measuring, instead: str) -> None:
-    if lifecycle.ready is not None or measuring.work_count is not None:
+    if lifecycle.ready is not None or measuring.work_count is not None or measuring.latency is not None:
         raise WhyperfError(
-            "--ready and --work-count are for programs that whyperf starts, not for what already runs.",
+            "--ready, --work-count and --latency are for programs that whyperf starts, not for what already runs.",
             instead,
             status=2,
         )

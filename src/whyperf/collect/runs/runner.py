@@ -13,9 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyperf.collect.latency.plans import plan_of
+from whyperf.collect.latency.timing import TimedCalls
 from whyperf.collect.runs.recorder import Recorder
-from whyperf.collect.runs.work import CalledWork, DriverWork, OneRun, ReportedWork, WorkAccount
-from whyperf.collect.runs.work_count import CallCounter, counter_for
+from whyperf.collect.runs.work import CalledWork, CountsCalls, DriverWork, OneRun, ReportedWork, WorkAccount
+from whyperf.collect.runs.work_count import counter_for
 from whyperf.collect.sampling.allocator_plans import plans_of
 from whyperf.collect.sampling.sampler import Sampler
 from whyperf.collect.setup import folder as folders
@@ -39,6 +41,7 @@ from whyperf.collect.usage.totals import (
     identify,
     last_words,
     longest_waits,
+    memory_of,
     peak_rss_bytes,
     process_tree,
     usage_at_end,
@@ -89,6 +92,7 @@ def record_run(
             held.callback(counter.close)
         tracing = held.enter_context(_tracing(program, measuring)) if measuring.trace_hz else None
         allocators = plans_of(measuring.allocators, program, environment)
+        latency = plan_of(measuring.latency, program, environment) if measuring.latency else None
         folder = folders.create(path, force=force)
         held.callback(folder.release)
         sampling = Sampling(
@@ -100,7 +104,7 @@ def record_run(
             measuring.memory_interval,
             allocators.sampled,
         )
-        unit = measuring.unit or ("call" if counter else "unit" if lifecycle.drive else "run")
+        unit = measuring.unit or ("call" if counter or latency else "unit" if lifecycle.drive else "run")
         wanted = ValuesWanted(
             measuring.components,
             str(measuring.compile_commands or ""),
@@ -114,10 +118,11 @@ def record_run(
             unit,
             round(lifecycle.skip_s * 1e9),
             values=wanted,
-            options=run_options(program, lifecycle, measuring.work_count, measuring.unit),
+            options=run_options(program, lifecycle, measuring.work_count, measuring.unit, measuring.latency),
         )
         with folder.removed_unless_begun():
             allocators.write(folder.raw)
+            timed = TimedCalls(latency, folder.raw) if latency is not None else None
             sampler = Sampler(folder, start, plan, measuring.values_depth)
             sampler.prepare_variables(program.path)
             recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
@@ -126,7 +131,8 @@ def record_run(
             program,
             path,
             recorder,
-            _work_account(recorder, unit, counter, lifecycle, reported),
+            _work_account(recorder, unit, counter or timed, lifecycle, reported),
+            timed=timed,
             lifecycle=lifecycle,
             environment=environment,
             blocked_rate_hz=measuring.blocked_rate_hz,
@@ -142,6 +148,7 @@ def run_to_the_end(
     recorder: Recorder,
     work: WorkAccount,
     *,
+    timed: TimedCalls | None = None,
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     blocked_rate_hz: float = 0.0,
@@ -163,7 +170,7 @@ def run_to_the_end(
             spawn_target=spawn_target,
         )
         signals = held.enter_context(SignalWatch())
-        return _Run(setting, recorder, signals, work).execute(path, list(notes))
+        return _Run(setting, recorder, signals, work, timed).execute(path, list(notes))
 
 
 @contextlib.contextmanager
@@ -210,7 +217,7 @@ def _null() -> Iterator[int]:
 def _work_account(
     sampler: Recorder,
     unit: str,
-    counter: CallCounter | None,
+    counter: CountsCalls | None,
     lifecycle: Lifecycle,
     reported: Callable[[], float | None] | None,
 ) -> WorkAccount:
@@ -242,7 +249,9 @@ class _Setting:
 class _Run:
     """The state of one run. `_stopped_by` is None as long as it goes on."""
 
-    def __init__(self, setting: _Setting, recorder: Recorder, signals: SignalWatch, work: WorkAccount) -> None:
+    def __init__(
+        self, setting: _Setting, recorder: Recorder, signals: SignalWatch, work: WorkAccount, timed: TimedCalls | None
+    ) -> None:
         self._setting = setting
         self._lifecycle = setting.lifecycle
         self._recorder = recorder
@@ -260,7 +269,9 @@ class _Run:
         self._threads: ThreadAccounts
         self._quota: QuotaWatch
         self._driver: Driver | None = None
+        self._swap_bytes = 0  # most that was seen
         self._latencies = LatencyCount("driver")
+        self._timed = timed
 
     def execute(self, path: Path, notes: list[str]) -> RunOutcome:
         cpu_before = time.process_time()
@@ -357,8 +368,10 @@ class _Run:
             self._used_before = self._used_by_living()
         self._threads.open_window(self._live_threads() if is_later else (), now / 1e9)
         self._quota.look()
-        self._work.window_opens()
+        self._work.window_opens(from_start=not is_later)
         self._latencies.window_opens()
+        if self._timed is not None:
+            self._timed.window_opens(now, from_start=not is_later)
         self._window_start = now
 
     def _run_to_the_end(self) -> WhyperfError | None:
@@ -408,17 +421,19 @@ class _Run:
             if self._window_start is None and self._window_opens is not None and now * 1e9 >= self._window_opens:
                 self._open_window(time.monotonic_ns())
             self._pass_time(tick if deadline is None else min(tick, deadline - now))
-            self._seen += Usage(max_rss_bytes=self._peak_rss_bytes())
+            self._look_at_memory()
             self._look_for_waits()
             self._setting.on_tick()
             if self._target.has_ended():
                 self._stopped_by = self._why_it_ended()
         return False
 
-    def _peak_rss_bytes(self) -> int:
+    def _look_at_memory(self) -> None:
         """Of the largest process now alive, as far as it is cheap to ask."""
         followed = sorted({pid for pid, _ in self._live_threads()})
-        return max(peak_rss_bytes(pid) for pid in (self._target.pid, *followed[:_ASKED_FOR_MEMORY]))
+        resident, swapped = zip(*map(memory_of, (self._target.pid, *followed[:_ASKED_FOR_MEMORY])), strict=True)
+        self._seen += Usage(max_rss_bytes=max(resident))
+        self._swap_bytes = max(self._swap_bytes, *swapped)
 
     def _live_threads(self) -> list[Thread]:
         return self._descendants.among(self._recorder.live_threads())
@@ -485,7 +500,8 @@ class _Run:
             threads=self._threads.times(),
             throttled_s=quota.throttled_s,
             quota_cpus=quota.cpus,
-            latency=self._latencies.latency,
+            swap_bytes=self._swap_bytes,
+            latency=self._latencies.latency if self._timed is None else self._timed.latency,
         )
 
     def _stop_driver(self) -> None:
@@ -493,7 +509,7 @@ class _Run:
             self._driver.stop()
 
     def _closing_notes(self) -> list[str]:
-        notes = []
+        notes = [] if self._timed is None else self._timed.notes
         if self._window_start is None and self._window_opens is not None:
             notes.append("The run ended before the warm-up that --skip cuts off was over.")
         if self._stopped_by in ("exit", "signal"):

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from whyperf.collect.runs.recorder import Recorder
-from whyperf.collect.runs.work_count import CallCounter
 
 
 class WorkAccount(Protocol):
-    def window_opens(self) -> None:
-        """What was counted so far is warm-up."""
+    def window_opens(self, *, from_start: bool) -> None:
+        """What was counted so far is warm-up, unless the window begins with the target."""
 
     def close(self, now: int) -> float | None:
         """Writes the last count; the units done within the window, None when nobody counted."""
@@ -33,7 +32,7 @@ class DriverWork:
         if self._open:
             self._recorder.append("work", time=now, unit=self._unit, count=units - self._warm_up)
 
-    def window_opens(self) -> None:
+    def window_opens(self, *, from_start: bool) -> None:  # noqa: ARG002 - the driver starts after the target
         self._warm_up = self._reported or 0.0
         self._open = True
 
@@ -42,17 +41,22 @@ class DriverWork:
         return None if self._reported is None else self._reported - self._warm_up
 
 
+class CountsCalls(Protocol):
+    def count(self) -> int:
+        """From the target's start on."""
+
+
 class CalledWork:
     """Counts calls of a function in the target."""
 
-    def __init__(self, recorder: Recorder, unit: str, counter: CallCounter) -> None:
+    def __init__(self, recorder: Recorder, unit: str, counter: CountsCalls) -> None:
         self._recorder = recorder
         self._unit = unit
         self._counter = counter
         self._warm_up = 0
 
-    def window_opens(self) -> None:
-        self._warm_up = self._counter.count()
+    def window_opens(self, *, from_start: bool) -> None:
+        self._warm_up = 0 if from_start else self._counter.count()
 
     def close(self, now: int) -> float | None:
         units = float(self._counter.count() - self._warm_up)
@@ -68,7 +72,7 @@ class ReportedWork:
         self._unit = unit
         self._reported = reported
 
-    def window_opens(self) -> None:
+    def window_opens(self, *, from_start: bool) -> None:  # noqa: ARG002
         return None
 
     def close(self, now: int) -> float | None:
@@ -81,7 +85,7 @@ class ReportedWork:
 class OneRun:
     """Nobody counts: the run itself is the unit, which sealing knows."""
 
-    def window_opens(self) -> None:
+    def window_opens(self, *, from_start: bool) -> None:  # noqa: ARG002
         return None
 
     def close(self, now: int) -> float | None:  # noqa: ARG002

@@ -35,6 +35,7 @@ class Measuring:
     clock: str = "cpu"
     max_bytes: int = 2 << 30
     work_count: str | None = None
+    latency: str | None = None  # the function whose calls are timed, and are the units of work
     unit: str | None = None
     values_depth: int = DEFAULT_DEPTH  # frames whose variables are read; 0: none
     components: tuple[str, ...] = ()  # globs that narrow what is read

@@ -66,7 +66,11 @@ def start_of(
 
 
 def run_options(
-    program: Program, lifecycle: Lifecycle, work_count: str | None = None, unit: str | None = None
+    program: Program,
+    lifecycle: Lifecycle,
+    work_count: str | None = None,
+    unit: str | None = None,
+    latency: str | None = None,
 ) -> RunOptions:
     """What differs from the usual."""
     usual = Lifecycle()
@@ -80,6 +84,7 @@ def run_options(
         stop_signal=None if lifecycle.stop_signal == usual.stop_signal else int(lifecycle.stop_signal),
         stop_timeout_s=_unusual(lifecycle.stop_timeout_s, usual.stop_timeout_s),
         work_count=work_count or "",
+        latency=latency or "",
         unit=unit or "",
     )
 

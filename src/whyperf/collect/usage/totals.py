@@ -183,7 +183,13 @@ def usage_at_end(reaped: resource.struct_rusage, said: LastWords, seen: Usage, i
 
 
 def peak_rss_bytes(pid: int) -> int:
-    return _status_lines(f"/proc/{pid}/status").get("VmHWM", 0) * 1024
+    return memory_of(pid)[0]
+
+
+def memory_of(pid: int) -> tuple[int, int]:
+    """The peak of resident memory, and what is in swap now; bytes."""
+    status = _status_lines(f"/proc/{pid}/status")
+    return status.get("VmHWM", 0) * 1024, status.get("VmSwap", 0) * 1024
 
 
 def thread_names(pid: int) -> dict[int, str]:

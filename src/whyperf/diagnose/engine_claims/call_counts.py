@@ -52,18 +52,19 @@ def _named(program: CountedProgram, change: BlamedChange, excess_s: float, unit:
         change.baseline,
         change.slow,
         change.part_s / excess_s,
-        _sentence(change, written.key.name, caller.key.name, callee, unit),
+        _sentence(program, change, written.key.name, callee, unit),
         written.file,
     )
 
 
-def _sentence(change: BlamedChange, function: str, caller: str, callee: str, unit: str) -> str:
-    was, now = change.baseline, change.slow
+def _sentence(program: CountedProgram, change: BlamedChange, function: str, callee: str, unit: str) -> str:
+    """`function` is the caller, or what is inlined into it."""
+    was, now, caller = change.baseline, change.slow, program.index.functions[change.function].key.name
     if change.kind is ChangeKind.SELF:
         takes = f"takes {seconds(now)} of self time; was {seconds(was)}."
         if walks_bucket(function) and (hashed := hash_of(function)) and now > was > 0:
-            nodes = f"It walks the nodes of a bucket, which takes {now / was:.1f} times as long: look at {hashed}."
-            return f"One call of {without_template_arguments(function)} {takes} {nodes}"
+            walked = walked_nodes(program.iterations.get(change.function), now / was, hashed)
+            return f"One call of {without_template_arguments(function)} {takes} {walked}"
         return f"One call of {function} {takes}"
     if change.kind is ChangeKind.OUTSIDE:
         return f"{function} is entered {_times(now)} per {unit} from code that is not counted; was {_number(was)}."
@@ -74,6 +75,17 @@ def _sentence(change: BlamedChange, function: str, caller: str, callee: str, uni
         return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
     before = _per_call(was, "") if min(was, now) < _RARE else _number(was)
     return f"{function} calls {callee} {_per_call(now, of_whom)}; was {before}."
+
+
+def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: str) -> str:
+    """A call goes on from the first node of its bucket to the next, and so on."""
+    if iterations is None or iterations[1] <= iterations[0]:
+        return f"It walks the nodes of a bucket, which takes {longer:.1f} times as long: look at {hashed}."
+    before, after = (1 + one for one in iterations)
+    return (
+        f"It looks at {_number(after)} nodes of a bucket per call; was {_number(before)}. That is "
+        f"{_number(after / before)} times as many nodes per bucket: look at {hashed}."
+    )
 
 
 def _per_call(value: float, of_whom: str) -> str:

@@ -71,6 +71,7 @@ def lifecycle_words(other: RunOptions | None, options: RunOptions | None, *, is_
         "--stop": "" if options.stop_signal is None else str(options.stop_signal),
         "--stop-timeout": _seconds(options.stop_timeout_s),
         "--work-count": "" if is_deep else options.work_count,
+        "--latency": "" if is_deep else options.latency,
         "--unit": options.unit,
     }
     return [*(word for option, value in given.items() if value for word in (option, value)), *drives]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from whyperf.diagnose.joining.confidence import HIGH
 from whyperf.diagnose.joining.join import Joined
@@ -16,10 +17,17 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 _WAITING = (Nature.WAIT, Nature.IO, Nature.MEMORY, Nature.LATENCY)
 
 
-@dataclass(frozen=True)
-class Possible:
+class Possible(Protocol):
     """What can be recorded where the next command will be typed, as far as whoever asks knows."""
 
+    @property
+    def trace(self) -> bool: ...
+    @property
+    def deep(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class KnownPossible:
     trace: bool = False
     deep: bool = False
 
@@ -49,8 +57,7 @@ def next_step(
     if symptom.measure == PEAK_BYTES and recordings.memory:
         return None
     if symptom.measure == PEAK_BYTES:
-        deep = ("--deep", "--symptom", str(SymptomSpec(SymptomKind.MEMORY)))
-        return NextStep(deep, "Samples do not show who keeps memory: exact counts do.") if possible.deep else None
+        return NextStep(("--memory",), "Samples of time do not show who keeps memory: samples of allocations do.")
     if not joined.suspects and (step := _to_see(nature, recordings, possible)) is not None:
         return step
     if recordings.fewest_runs < 2:

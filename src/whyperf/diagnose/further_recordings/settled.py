@@ -52,8 +52,8 @@ def _can_be_proven(symptom: Symptom, suspects: Sequence[Suspect], runs: Sequence
         return False
     if Nature(symptom.kind) is Nature.EXTERNAL:  # nothing in this program decides about it
         return False
-    is_latency = symptom.measure.startswith(PREFIX)
-    return can_run_again(runs) and not (is_latency and any(run.manifest.totals.latency is None for run in runs))
+    latencies = [run.manifest.totals.latency for run in runs] if symptom.measure.startswith(PREFIX) else []
+    return can_run_again(runs) and all(one is not None and one.source == "driver" for one in latencies)
 
 
 def _named(good: Sequence[Path], bad: Sequence[Path]) -> list[str]:

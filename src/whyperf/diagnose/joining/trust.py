@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from whyperf.diagnose.measured.symptom_kind import Nature
 
+LOCKS = "locks"
+
 # Engines in the order in which their evidence is told.
-ENGINES = ("excess", "values", "relations", "locks", "causes", "contexts", "memory")
+ENGINES = ("excess", "values", "relations", LOCKS, "causes", "contexts", "memory")
 
 # From this trust on an engine has a say of its own: what it names first may contradict others.
 HAS_A_SAY = 0.5

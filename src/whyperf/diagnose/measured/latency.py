@@ -30,6 +30,7 @@ class Requests:
     percentiles: tuple[Percentile, ...]
     measures: tuple[Measure, ...]  # of what is judged, a figure a run
     added_s: float | None  # per run, all requests together; None: unknown
+    function: str = ""  # whose calls they are; empty: others
 
     def slower(self, settings: DiagnoseSettings) -> Measure | None:
         """The percentile that grew most, of those that grew beyond doubt."""
@@ -54,11 +55,13 @@ def requests_of(good: Sequence[Run], bad: Sequence[Run], settings: DiagnoseSetti
         usual, slow = (_interval(side, which) for side in known)
         certain = judge(measure, settings.latency).change in (Direction.GREW, Direction.SHRANK)
         percentiles.append(Percentile(which, measure.good_mean, measure.bad_mean, usual, slow, certain))
-    return Requests(tuple(percentiles), tuple(measures), _added(known)) if percentiles else None
+    functions = {one.function for side in known for one in side}
+    function = functions.pop() if len(functions) == 1 else ""
+    return Requests(tuple(percentiles), tuple(measures), _added(known), function) if percentiles else None
 
 
 def _latency(run: Run) -> Latency | None:
-    """What the driver said, else what kernel events show."""
+    """What was timed in the target, or the driver said; else what kernel events show."""
     if run.manifest.totals.latency is not None or not has_events(run.recording):
         return run.manifest.totals.latency
     from whyperf.engines.contexts.requests import latency_seen  # compiled code, for those few who have traced

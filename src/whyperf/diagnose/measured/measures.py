@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whyperf.diagnose.measured.latency import PREFIX
-from whyperf.diagnose.measured.significance import Measure
+from whyperf.diagnose.measured.significance import Direction, Measure, judge
 from whyperf.diagnose.measured.threads import queued_s
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import PEAK_BYTES
@@ -128,3 +128,9 @@ def _cpu_source(runs: Sequence[Run], settings: DiagnoseSettings) -> tuple[str, C
         part = 1 - min(sampled_cpu(run) / run.manifest.totals.cpu_s for run in unseen)
         notes.append(f"Samples miss up to {100 * part:.0f}% of a run's CPU time: in programs or threads not followed.")
     return "cpu_s", lambda run: run.manifest.totals.cpu_s, notes
+
+
+def resident_grew(peak: Measure, settings: DiagnoseSettings) -> bool:
+    """Whether a recording of memory would have something to explain."""
+    known = min(*peak.good, *peak.bad) > 0
+    return known and not peak.single and judge(peak, settings.held_memory).change is Direction.GREW

@@ -39,6 +39,7 @@ class TotalsGrowth:
     keeps_up: bool = False  # CPU time grew by as large a factor as wall time, and who waited for a CPU is unknown
     thread_cpu_wait_s: float = 0.0  # the same of any thread: part of the wall time if others waited for it
     threads: Threads | None = None  # what each thread alone did more of; None: unknown
+    swaps: bool = False  # memory of the bad runs was in swap: pages are read from there, else from files
 
     @property
     def running_s(self) -> float:
@@ -90,9 +91,9 @@ def runs_less_side_by_side(growth: TotalsGrowth, settings: DiagnoseSettings) -> 
 
 def _wait(growth: TotalsGrowth, settings: DiagnoseSettings) -> Nature:
     enough = settings.io_part * growth.wall_s
-    if growth.paging_s >= enough:
+    if growth.paging_s >= enough and growth.swaps:
         return Nature.MEMORY
-    return Nature.IO if growth.transfer_s >= enough else Nature.WAIT
+    return Nature.IO if max(growth.transfer_s, growth.paging_s) >= enough else Nature.WAIT
 
 
 def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, settings: DiagnoseSettings) -> TotalsGrowth:
@@ -121,6 +122,7 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         cpus=measures.cpu.good_mean / measures.wall.good_mean if measures.wall.good_mean > 0 else 1.0,
         thread_cpu_wait_s=starved_s,
         threads=threads,
+        swaps=any(run.manifest.totals.swap_bytes for run in bad),
         keeps_up=not all(map(_knows_switches, (*good, *bad))) and _keeps_up(measures),
     )
 

@@ -5,13 +5,9 @@ Processes, not threads: most of the work is many small steps, during which Pytho
 
 from __future__ import annotations
 
-import ctypes
-import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from whyperf.engines.execution import HERE, Item, Result, Shared
@@ -50,6 +46,10 @@ class Processes:
         self, doing: str, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
         """Copies have `shared` from the beginning; items and results travel."""
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
+
         pool = ProcessPoolExecutor(
             min(self._count, len(items)), multiprocessing.get_context("fork"), _begin, (function, shared)
         )
@@ -66,6 +66,8 @@ class Processes:
 
 def _begin(function: Callable[[Any, Any], Any], shared: Any) -> None:
     """Ctrl-C is for who started the copies, and so is their end."""
+    import ctypes
+
     global _task  # noqa: PLW0603
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -15,13 +15,28 @@ _LEAST_S = 1e-9
 
 
 @dataclass(frozen=True)
+class SlowRequest:
+    """One of the slowest."""
+
+    seconds: Amount
+    begins_s: Amount  # after the window opened
+    pid: Count
+    tid: Count
+
+
+@dataclass(frozen=True)
 class Latency:
     """Of one run's window."""
 
-    source: str  # "driver", "kernel events"
+    source: str  # "driver", "kernel events", "calls"
     count: Count = 0  # requests in the histogram; 0: only percentiles are known
     cells: dict[str, int] = field(default_factory=dict)  # number of the cell -> requests
     percentiles: dict[str, Amount] = field(default_factory=dict)  # "50", "99" ...: as reported, where they were
+    function: str = ""  # whose calls are the requests; empty: others are
+    slowest: tuple[SlowRequest, ...] = ()  # of calls, the slowest first
+    lost: Count = 0  # calls that ended otherwise than by returning, or whose end was not seen
+    unfinished: Count = 0  # calls that had not ended when the window did
+    nested: Count = 0  # calls within calls, which are parts of them
 
     def percentile(self, which: float) -> float | None:
         """In seconds; None: unknown."""

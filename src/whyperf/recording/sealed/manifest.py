@@ -76,6 +76,7 @@ class Totals:
     throttled_s: Amount = 0.0  # for which a CPU quota stopped the target's control group
     quota_cpus: Amount = 0.0  # that this quota allows; 0: there is none, or it stopped nobody
     latency: Latency | None = None  # of requests; None: nobody reported any
+    swap_bytes: Count = 0  # most that was seen of one process in swap
 
     @property
     def cpu_s(self) -> float:
@@ -211,6 +212,7 @@ class RunOptions:
     stop_signal: Count | None = None
     stop_timeout_s: Amount | None = None
     work_count: str = ""
+    latency: str = ""
     unit: str = ""
 
 

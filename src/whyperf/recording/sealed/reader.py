@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import platform
 import shlex
 import zlib
@@ -60,6 +59,8 @@ class Recording:
 
     def _repr_html_(self) -> str:
         """For notebooks: what was recorded, and the tables there are."""
+        import html
+
         manifest = self.manifest
         facts = {
             "command": " ".join(manifest.command),

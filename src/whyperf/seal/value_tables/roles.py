@@ -15,6 +15,7 @@ from whyperf.debuginfo.code_maps.cache import default_folder
 from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.variable_tables.code_uses import uses_at
 from whyperf.errors import WhyperfError
+from whyperf.optional import INSTALL_LIBCLANG, has_libclang
 from whyperf.seal.code_tables.code import Code
 from whyperf.seal.value_tables.values import SealedValues, TableRows
 from whyperf.source.compile_flags import compilation_database, language_of, producers_in
@@ -79,6 +80,11 @@ def _database(compile_commands: str) -> tuple[Path | None, tuple[str, ...]]:
     """It was sound when the recording began; what it would have said is not worth a recording."""
     if not compile_commands:
         return None, ()
+    if not has_libclang():
+        unused = (
+            f"{compile_commands} was not used: source is read by its grammar alone until you type {INSTALL_LIBCLANG}"
+        )
+        return None, (unused,)
     try:
         return compilation_database(Path(compile_commands)), ()
     except WhyperfError as error:
