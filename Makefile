@@ -41,7 +41,7 @@ NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
 .PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs pictures wheel deb lock clean
+	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts bench-install docs pictures wheel deb lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -89,6 +89,11 @@ bench-proof: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how
 	$(BIN)/python -m bench.false_proofs
 	$(BIN)/python -m bench.transplants
 	$(BIN)/python -m bench.transplants --every
+
+bench-install: deb ## the wheel and the .deb in an empty Debian 12 without a compiler: size, time, first commands (as root)
+	tools/packages.sh debootstrap
+	$(BIN)/python -m bench.install dist/whyperf-*-manylinux*.whl
+	$(BIN)/python -m bench.install dist/whyperf_*.deb
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet

@@ -99,6 +99,15 @@ PACKAGES = {
             (*_MAKE, *_NOT_CONFIGURED_AGAIN),
         ),
     ),
+    "findutils": Recipe(
+        "findutils",
+        (
+            (*_CONFIGURE, "--disable-nls", "--without-selinux"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Cgl"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Clib"),
+            (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Cfind"),
+        ),
+    ),
     "git": Recipe(
         "git",
         (
@@ -226,6 +235,15 @@ PACKAGES = {
     ),
     "sed": Recipe("sed", ((*_CONFIGURE, "--disable-nls"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "sed/sed"))),
     "sparse": Recipe("sparse", ((*_MAKE, "CC={compiler}", "CFLAGS={flags}", "sparse"),)),
+    # The shell, from the amalgamation.
+    "sqlite-3.40": Recipe(
+        "sqlite3",
+        (
+            ("./configure", "-q"),
+            ("make", "-s", "sqlite3.c", "shell.c"),
+            ("sh", "-c", "{compiler} {flags} -DSQLITE_OMIT_LOAD_EXTENSION -o sqlite3 shell.c sqlite3.c -lpthread -lm"),
+        ),
+    ),
     "squashfs": Recipe(
         "squashfs-tools",
         ((*_MAKE, "-Csquashfs-tools", "CC={compiler}", "EXTRA_CFLAGS={flags}", "mksquashfs"),),

@@ -24,10 +24,10 @@ from pathlib import Path
 
 from bench.cache import SubjectError
 from bench.cases.case import CASES, Case, commands, load
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.recorder import LIBRARY
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.counterparts import source_of
 from whyperf.debuginfo.transplants.module import TransplantModule
@@ -134,7 +134,7 @@ def _innocents(case: Case, modules: list[ProofBuilds]) -> Iterator[tuple[str, Pa
         for name in dict.fromkeys(names):
             if name not in guilty and name not in case.truth.cause:
                 try:
-                    yield name, builds.plan(TrialKind.FORCED, [name])
+                    yield name, builds.plan(TrialKind.FORCED, (name,))
                 except RefusedError:
                     continue
 

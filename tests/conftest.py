@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.expected_skips import is_expected
+from tests.retried import RETRIED
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -24,6 +25,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.SIG_DFL)
+
+# Who is told to end stops what its tests have started: a flight recorder, for one, would stay in the kernel.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 # Rooms whose tests start programs, each and every one.
 _OF_PROCESSES = frozenset(
@@ -69,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(Path(__file__).parent).parts[0] in _OF_PROCESSES:
             item.add_marker("process")
-        if item.get_closest_marker("process"):
+        if item.nodeid.partition("[")[0] in RETRIED:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

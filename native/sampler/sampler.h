@@ -96,6 +96,7 @@ uint64_t now_in_signal(void);
 void clock_freeze(bool counter_readable); // from now on without system calls
 void clock_thaw(void);
 void clock_advance_in_signal(uint64_t ns);
+bool clock_counter_readable_in_signal(void); // the processor's; uses no vector registers
 
 // ring.c
 bool slot_take(void);

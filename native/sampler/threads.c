@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "latency/latency.h"
 #include "sampler/sampler.h"
 
 DECLARE_NEXT(pthread_create);
@@ -221,6 +222,7 @@ static void begin_forked_child(void) {
     this_thread.event_page = NULL;
     this_thread.fault_fd = -1;
     this_thread.fault_buffer = NULL;
+    latency_after_fork();
     environment_after_fork();
     if (!this_process.session || atomic_load(&this_process.no_system_calls))
         return;

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 from .conftest import RecordDeep
 

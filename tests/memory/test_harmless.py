@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 from whyperf.engines.holdings import holdings_of
 from whyperf.recording.layout import OUTPUT
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 

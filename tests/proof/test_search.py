@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.proof.rounds import ProofSide, Put, Trying
 from whyperf.proof.search import Search
 
@@ -17,9 +17,10 @@ _SIDE = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
 class _Searched(Search[int]):
     """One of the changes removes the excess; there is time for so many runs."""
 
-    def __init__(self, true: set[int], most_runs: int = 100) -> None:
+    def __init__(self, true: set[int], most_runs: int = 100, crashing: int | None = None) -> None:
         super().__init__(_SIDE, _SIDE, Trying(), lambda _kind, _changes: Put())
         self.true, self.most_runs, self.runs = true, most_runs, list[tuple[int, ...]]()
+        self.crashing = crashing
 
     @property
     def is_time_up(self) -> bool:
@@ -28,9 +29,9 @@ class _Searched(Search[int]):
     def _measure_usual(self) -> bool:
         return True
 
-    def _removes_most(self, changes: Sequence[int]) -> bool:
+    def _removes_most(self, changes: Sequence[int]) -> bool | None:
         self.runs.append(tuple(changes))
-        return self.true <= set(changes)
+        return None if self.crashing in changes else self.true <= set(changes)
 
 
 def _asked_for(asked: list[str], every: Sequence[int]) -> Sequence[int]:
@@ -49,6 +50,23 @@ def test_one_of_many_is_found_by_halves() -> None:
     search = _Searched({37})
     assert search.found([3], lambda: range(50)) == [37]
     assert len(search.runs) <= 14
+
+
+def test_one_is_found_though_another_crashes() -> None:
+    search = _Searched({37}, crashing=11)
+    assert search.found([], lambda: range(50)) == [37]
+    assert len(search.runs) <= 24
+    assert _Searched({11}, crashing=11).found([], lambda: range(50)) == []
+
+
+def test_it_gives_up_where_nothing_runs() -> None:
+    class Crashing(_Searched):
+        def _removes_most(self, changes: Sequence[int]) -> bool | None:
+            self.runs.append(tuple(changes))
+            return None
+
+    search = Crashing({37})
+    assert search.found([], lambda: range(400)) == [] and len(search.runs) < 40
 
 
 @pytest.mark.parametrize(("many", "found"), [(8, list(range(8))), (9, [])])

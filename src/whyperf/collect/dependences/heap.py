@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.dependences.instruments import HeapUse
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 
 Ints = npt.NDArray[np.int64]

@@ -5,16 +5,14 @@ from __future__ import annotations
 import struct
 
 from whyperf.allocators.functions import AllocatorRole, Arguments
-from whyperf.debuginfo.allocators.parameters import NotSampled
 from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubSlot, hook_bytes
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
-from whyperf.debuginfo.probes.x86_64.entries import entry_run
+from whyperf.debuginfo.probes.x86_64.first import first_instructions
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import survey
-from whyperf.recording.call_tables import NotCounted
 
 _ARGUMENTS = (7, 6, 2, 1, 8, 9)
 """rdi, rsi, rdx, rcx, r8, r9 as instructions number them."""
@@ -33,7 +31,7 @@ class IntelAllocatorStubs(Stubs):
         self._slots: list[tuple[int, int]] = []
 
     def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
-        run = self._first(address)
+        run = first_instructions(self._survey, self._functions, address)
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
         tests = self._tests(role, arguments)
         original = len(self._stubs)
@@ -59,19 +57,6 @@ class IntelAllocatorStubs(Stubs):
         self._stubs += bytes(_LEAST_BEHIND_SLOT)
         self._increments = sorted(self._slots)
         return self.plan(build_id, PlanFlags.NONE)
-
-    def _first(self, address: int) -> list[MovedInstruction]:
-        function = self._functions.get(address)
-        if function is None:
-            raise NotSampled("has code that is not understood")
-        run = entry_run(function)
-        if isinstance(run, NotCounted):
-            raise NotSampled("begins with instructions that cannot be replaced")
-        low, high = run[0].address, run[-1].address + len(run[-1].content)
-        entered = any(low < at < high for at in self._survey.entered.tolist())
-        if entered or self._survey.jumped_to.intersection((address, low)):
-            raise NotSampled("begins with instructions that cannot be replaced")
-        return run
 
     def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where the distance of a conditional jump to the handler is; None: it is always to be called."""
