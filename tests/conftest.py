@@ -66,12 +66,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-unexpected-skips", action="store_true", help="a skip fails unless this machine explains it")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without programs, rooms that have no test without are not even loaded."""
+    return True if config.getoption("no_programs") and _room(collection_path) in _OF_PROCESSES else None
+
+
+def _room(path: Path) -> str:
+    inside = path.relative_to(Path(__file__).parent).parts
+    return inside[0] if inside else ""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of few tests run whole programs: one of them at the end would keep one process busy and the others not."""
     tests = Counter(item.path for item in items)
     items.sort(key=lambda item: tests[item.path])
     for item in items:
-        if item.path.relative_to(Path(__file__).parent).parts[0] in _OF_PROCESSES:
+        if _room(item.path) in _OF_PROCESSES:
             item.add_marker("process")
         if item.nodeid.partition("[")[0] in RETRIED:
             item.add_marker(pytest.mark.flaky(reruns=1))

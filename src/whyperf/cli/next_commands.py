@@ -44,7 +44,7 @@ def of_revisions(
     good, bad = compared.names
     built = ["--build", args.build] if args.build else []
     options = [manifest.options for manifest in manifests]
-    window = lifecycle_words(options[0], options[1], is_deep=False)
+    window = lifecycle_words(options[0], options[1], without_units=False)
     if step is not None:
         words = ["compare", "--rev", good, "--rev", bad, *built, *step.options, *window]
     elif verdict.kind.value == "difference" and "--good-drive" not in window:

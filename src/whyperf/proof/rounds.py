@@ -89,7 +89,7 @@ class ProofRounds:
     ) -> None:
         self._good, self._bad, self._trying, self._put, self._why_not = good, bad, trying, put, why_not
         self._begun = time.monotonic()
-        self._slowest_s = 0.0
+        self.slowest_s = 0.0  # of runs so far, by which others are limited
         self._last_s: dict[TrialKind, float] = {}
         known = usual if usual is not None else usual_runs()
         self.runs: dict[TrialKind, list[TrialRun]] = {kind: known.get(kind, []) for kind in TrialKind}
@@ -118,8 +118,8 @@ class ProofRounds:
         """One run of that kind's program."""
         side = self._side(kind)
         # What the user runs may take as long as it does.
-        is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self._slowest_s and side.lifecycle.for_s is None
-        patience = max(_LEAST_PATIENCE_S, _PATIENCE * self._slowest_s)
+        is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self.slowest_s and side.lifecycle.for_s is None
+        patience = max(_LEAST_PATIENCE_S, _PATIENCE * self.slowest_s)
         seen = observe(
             put.program or side.program,
             put.sites,
@@ -129,7 +129,7 @@ class ProofRounds:
             limits=replace(limits, seconds=patience if is_limited else None),
             on_tick=self._trying.on_tick,
         )
-        self._slowest_s = max(self._slowest_s, seen.totals.wall_s)
+        self.slowest_s = max(self.slowest_s, seen.totals.wall_s)
         if seen.failure is not None:
             if kind in (TrialKind.GOOD, TrialKind.BAD):
                 raise seen.failure

@@ -54,6 +54,7 @@ class Search(Generic[_Change]):
         """A whole trial."""
         trying = replace(self._trying, budget_s=self._left_s())
         rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes), usual=self._usual)
+        rounds.slowest_s = self._rounds.slowest_s
         try:
             judgement = rounds.judged(is_code=True)
         except NotPutError as error:

@@ -102,6 +102,7 @@ def test_a_servers_options_are_part_of_the_next_command():
     assert again[again.index("--drive") + 1] == "./load.sh 10"
     timed = with_options(made(), latency="serve one")
     assert shlex.split(compare_again(timed, timed))[2:4] == ["--latency", "serve one"]
+    assert "--latency" not in compare_again(timed, timed, "--counts")
     # THEN drivers of their own are told apart, and what deep recordings do not take is left out
     bad = with_options(made(), drive="./load.sh 20", **server)
     other = shlex.split(compare_again(good, bad, "--deep"))

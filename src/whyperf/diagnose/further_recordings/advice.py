@@ -10,6 +10,7 @@ from whyperf.engines.run import Run, texts
 from whyperf.recording.sealed.manifest import RunOptions
 
 _DEEP = "--deep"
+_NO_UNITS = frozenset({_DEEP, "--counts"})  # with which calls cannot be counted as units of work
 
 
 def compare_again(good: Sequence[Run], bad: Sequence[Run], *options: str) -> str:
@@ -18,7 +19,8 @@ def compare_again(good: Sequence[Run], bad: Sequence[Run], *options: str) -> str
     if not all(_is_started(run) for run in runs):
         return _watch_again(runs)
     kept = [] if _DEEP in options else _kept(runs, options)
-    window = lifecycle_words(good[0].manifest.options, bad[0].manifest.options, is_deep=_DEEP in options)
+    no_units = not _NO_UNITS.isdisjoint(options)
+    window = lifecycle_words(good[0].manifest.options, bad[0].manifest.options, without_units=no_units)
     words = ["whyperf", "compare", *kept, *options, *window]
     words += ["--good", typed(good[0].manifest.command), "--bad", typed(bad[0].manifest.command)]
     return shlex.join(words)
@@ -56,7 +58,7 @@ def _kept(runs: Sequence[Run], options: Sequence[str]) -> list[str]:
     ]
 
 
-def lifecycle_words(other: RunOptions | None, options: RunOptions | None, *, is_deep: bool) -> list[str]:
+def lifecycle_words(other: RunOptions | None, options: RunOptions | None, *, without_units: bool) -> list[str]:
     """When the windows of a good and a bad run begin and end, and what counts their work, as it was typed."""
     if options is None or other is None:
         return []
@@ -70,8 +72,8 @@ def lifecycle_words(other: RunOptions | None, options: RunOptions | None, *, is_
         "--skip": _seconds(options.skip_s or None),
         "--stop": "" if options.stop_signal is None else str(options.stop_signal),
         "--stop-timeout": _seconds(options.stop_timeout_s),
-        "--work-count": "" if is_deep else options.work_count,
-        "--latency": "" if is_deep else options.latency,
+        "--work-count": "" if without_units else options.work_count,
+        "--latency": "" if without_units else options.latency,
         "--unit": options.unit,
     }
     return [*(word for option, value in given.items() if value for word in (option, value)), *drives]
