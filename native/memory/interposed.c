@@ -15,7 +15,7 @@
 enum { FIRST_BYTES = 64 * 1024, ALIGNMENT = 16 };
 static _Alignas(ALIGNMENT) unsigned char first_memory[FIRST_BYTES];
 static _Atomic size_t first_used;
-static __thread bool looking_up;
+static __thread volatile bool looking_up; // dlsym calls back, which its declaration denies
 
 static bool is_first(const void *address) {
     return (uintptr_t)address - (uintptr_t)first_memory < FIRST_BYTES;
