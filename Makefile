@@ -40,8 +40,8 @@ WEB := $(shell find web -name node_modules -prune -o -type f -print)
 NPM := PATH=$(abspath $(BIN)):$$PATH npm --prefix web --silent
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page demo test unit lint bench bench-tests bench-speed bench-false-alarms bench-accuracy bench-sensitivity bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes \
-	bench-values bench-relations bench-kernel-events bench-contexts bench-causes bench-import bench-fuzz bench-fleet bench-counts docs pictures wheel deb lock clean
+BENCHES := $(shell grep -oE '^bench-[a-z-]+' Makefile)
+.PHONY: help setup page demo test unit lint bench $(BENCHES) docs pictures wheel deb lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
@@ -70,7 +70,7 @@ lint: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/web-tools ## style, types, l
 	$(BIN)/lint-imports
 	$(NPM) run lint
 
-bench: bench-tests bench-accuracy bench-sensitivity bench-speed bench-false-alarms bench-transparency bench-kills bench-soak bench-debuginfo bench-code-changes bench-values bench-relations bench-contexts bench-causes bench-import bench-fuzz bench-kernel-events bench-fleet bench-counts bench-bisect bench-proof ## all benchmarks; takes hours
+bench: $(BENCHES) ## all benchmarks; takes hours
 
 bench-speed: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what recording costs beside other tools, how diagnosis grows, the papers' sizes (as root)
 	$(BIN)/python -m bench.speed --write
@@ -89,6 +89,23 @@ bench-proof: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## how
 	$(BIN)/python -m bench.false_proofs
 	$(BIN)/python -m bench.transplants
 	$(BIN)/python -m bench.transplants --every
+
+bench-memory: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## who needs more memory in real bugs, beside memray, heaptrack and massif; what --memory costs
+	$(BIN)/python -m bench.memory --peers
+	$(BIN)/python -m bench.memory --same
+	$(BIN)/python -m bench.memory.cost
+
+bench-situations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kind of trouble it is, as root and as an ordinary user, beside perf trace, strace and off-CPU time (as root)
+	$(BIN)/python -m bench.situations
+
+bench-origins: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## mistakes that are cheap and elsewhere: the way back to them, and compare --prove
+	$(BIN)/python -m bench.origin
+	$(BIN)/python -m bench.proven
+
+bench-install: deb ## the wheel and the .deb in an empty Debian 12 without a compiler: size, time, first commands (as root)
+	tools/packages.sh debootstrap
+	$(BIN)/python -m bench.install dist/whyperf-*-manylinux*.whl
+	$(BIN)/python -m bench.install dist/whyperf_*.deb
 
 bench-fleet: $(STAMPS)/installed $(STAMPS)/tools ## many recordings: time and memory, on one machine and on a cluster
 	$(BIN)/python -m bench.fleet

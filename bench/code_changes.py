@@ -23,7 +23,8 @@ import numpy as np
 from bench.cache import SubjectError
 from bench.cases.case import Case, all_cases, commands
 from bench.cases.ranks import rank
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.fingerprints import fingerprints
 
 Codes = dict[str, set[int]]

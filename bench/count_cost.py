@@ -28,8 +28,8 @@ from bench.counted import counted, counting
 from whyperf.collect.counts.counter_files import counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.collect.counts.run import plans_for
-from whyperf.collect.dependences.loaded_files import files_of
-from whyperf.collect.program import find_program
+from whyperf.collect.target.loaded_files import files_of
+from whyperf.collect.target.program import find_program
 
 _LUA = """
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end

@@ -27,15 +27,15 @@ import numpy.typing as npt
 
 from whyperf.collect.counts.counter_files import counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
-from whyperf.collect.program import find_program
-from whyperf.collect.work_count import CallCounter
-from whyperf.debuginfo import describe
-from whyperf.debuginfo.elf import read_elf
+from whyperf.collect.runs.work_count import CallCounter
+from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.describe import describe
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.stretches import stretches
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 Edge = tuple[int, int]
 """Where a stretch of code starts, and what it calls: addresses in the file."""

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 _LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+|[0-9a-f]{8} )\s*(?:\t(.*))?$")
 _MACHINES = {62: "x86_64", 183: "aarch64"}

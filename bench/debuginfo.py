@@ -29,7 +29,7 @@ import json, sys, time
 started = time.perf_counter()
 import numpy as np
 from pathlib import Path
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 imported = time.perf_counter()
 binary = describe(sys.argv[1], cache=Path(sys.argv[2]))
 described = time.perf_counter()

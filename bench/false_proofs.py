@@ -34,10 +34,11 @@ import numpy as np
 from bench.cache import BENCH, SubjectError, cache_folder
 from bench.intervals import rate_upper_bound
 from bench.subjects import own
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite, observe
-from whyperf.collect.program import find_program
-from whyperf.debuginfo.elf import read_elf
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep, Row
 from whyperf.diagnose.origin import ProofFinding

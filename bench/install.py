@@ -21,6 +21,13 @@ from bench.cache import kept
 _INSIDE = 'for place in proc dev sys; do mount --rbind /$place $0/$place; done; exec chroot $0 "$@"'
 _PYTHON = ("python3", "python3-venv")
 _VENV = "/opt/whyperf"
+_BESIDE = (
+    "share/man/man1/whyperf.1.gz",
+    "share/man/man1/whyperf-compare.1.gz",
+    "share/bash-completion/completions/whyperf",
+    "share/zsh/vendor-completions/_whyperf",
+    "share/fish/vendor_completions.d/whyperf.fish",
+)
 
 
 class Root:
@@ -100,8 +107,7 @@ def install_deb(root: Root, package: Path) -> str:
     shutil.copy(package, root.folder / "opt")
     seconds = cpu_seconds(root, "dpkg", "--install", f"/opt/{package.name}")
     print(f"dpkg --install: {seconds:.0f} s of CPU, {root.size('/usr/lib/whyperf'):.0f} MB")
-    for file in ("share/man/man1/whyperf-compare.1.gz", "share/bash-completion/completions/whyperf",
-                 "share/zsh/vendor-completions/_whyperf", "share/fish/vendor_completions.d/whyperf.fish"):  # fmt: skip
+    for file in _BESIDE:
         root.must("test", "-s", f"/usr/{file}")
     return "whyperf"
 

@@ -20,9 +20,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Forced, ObservationLimits, Observed, ObservedSite, observe
-from whyperf.collect.program import find_program
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import Forced, ObservationLimits, Observed, ObservedSite
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 
 _SOURCE = r"""
 #include <stdio.h>
@@ -38,6 +40,7 @@ int main(int count, char **words) {
     return 0;
 }
 """
+_TIMED = "every call timed (--latency)"
 _EVERY = ObservationLimits(traps=1 << 30)
 _TRACING = Path("/sys/kernel/tracing")
 
@@ -53,14 +56,17 @@ class Way:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--only", metavar="TEXT", default="", help="ways whose names hold it")
+    options = parser.parse_args()
+    runs = options.runs
     with tempfile.TemporaryDirectory() as folder:
         program = _compiled(Path(folder))
         print(f"{'':34}{'hits':>12}{'ns a hit':>12}{'slow-down':>12}")
-        for way in _ways(program):
+        for way in (one for one in _ways(program) if options.only in one.name):
             plain, with_it = [], []
             for _ in range(runs if way.name != "gdb" else 1):
-                plain.append(_seen(program, way.hits).totals.cpu_s)
+                timed = way.name == _TIMED
+                plain.append(_with_timing(program, way.hits, None) if timed else _seen(program, way.hits).totals.cpu_s)
                 with_it.append(way.cpu_s(way.hits))
             base, cost = statistics.median(plain), statistics.median(with_it)
             each = (cost - base) / way.hits * 1e9
@@ -78,6 +84,7 @@ def _ways(program: Path) -> list[Way]:
         Way("every hit, with the result", 100_000, lambda hits: _seen(program, hits, result, _EVERY).totals.cpu_s),
         Way("forced by a trap", 100_000, lambda hits: _seen(program, hits, forced[0]).totals.cpu_s),
         Way("forced by a jump", 200_000_000, lambda hits: _seen(program, hits, forced[1]).totals.cpu_s),
+        Way(_TIMED, 2_000_000, lambda hits: _with_timing(program, hits)),
         Way("gdb", 2000, lambda hits: _under_gdb(program, hits)),
     ]
     if os.geteuid() == 0 and (_TRACING / "uprobe_events").exists():
@@ -92,6 +99,20 @@ def _seen(
     started = find_program([str(program), str(hits)], environment)
     sites = [site] if site else []
     return observe(started, sites, lifecycle=Lifecycle(), environment=environment, limits=limits or ObservationLimits())
+
+
+def _with_timing(program: Path, hits: int, function: str | None = "step") -> float:
+    """Beside the sampler, which both runs have."""
+    environment = dict(os.environ)
+    with tempfile.TemporaryDirectory() as folder:
+        return record_run(
+            find_program([str(program), str(hits)], environment),
+            Path(folder) / "timed",
+            lifecycle=Lifecycle(),
+            measuring=Measuring(latency=function),
+            environment=environment,
+            capture_output=True,
+        ).totals.cpu_s
 
 
 def _under_gdb(program: Path, hits: int) -> float:

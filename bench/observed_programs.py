@@ -15,10 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import ObservationLimits, ObservedSite, observe
-from whyperf.collect.program import executed_file, find_program
-from whyperf.debuginfo.elf import ElfFile, read_elf
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import executed_file, find_program
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import machine_of
 from whyperf.debuginfo.probes.stretches import stretches

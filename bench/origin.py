@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.cache import SubjectError
 from bench.cases.case import CASES, commands, load, told
-from whyperf.collect.program import Program, find_program
+from whyperf.collect.target.program import Program, find_program
 from whyperf.errors import WhyperfError
 from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start, start_at_line, start_at_variable

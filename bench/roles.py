@@ -19,11 +19,12 @@ from pathlib import Path
 
 from bench.cache import SubjectError
 from bench.subjects import PROGRAMS, own, redis
-from whyperf.debuginfo import describe
-from whyperf.debuginfo.code_uses import uses_at
-from whyperf.debuginfo.variables import write_table
-from whyperf.debuginfo.variables_table import SCOPES
-from whyperf.source import FunctionInSource, language_of, producers_in, roles_of
+from whyperf.debuginfo.describe import describe
+from whyperf.debuginfo.variable_tables.code_uses import uses_at
+from whyperf.debuginfo.variable_tables.making import write_table
+from whyperf.debuginfo.variable_tables.table import SCOPES
+from whyperf.source.compile_flags import language_of, producers_in
+from whyperf.source.roles import FunctionInSource, roles_of
 
 _ROLES = ("loop", "condition", "argument")
 _NOT_CASES = ("groundwork", "cpu_of")

@@ -29,7 +29,7 @@ from bench.setting_table import Found, markdown
 from whyperf.engines.run import Run
 from whyperf.engines.values.paper.ranking import rank as paper_rank
 from whyperf.engines.values.settings import ValuesPaperSettings
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 _TENTHS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 _DEPTHS = (0, 1, 3, 7)

@@ -57,6 +57,17 @@ def sqlite(flags: str = "") -> Path:
     return kept("sqlite", [_DEBUG, flags], make)
 
 
+def sqlite_tests() -> Path:
+    """SQLite with what runs its own tests, `testfixture`; they are in `test/`."""
+
+    def make(folder: Path) -> None:
+        _copy(debian_source("sqlite3"), folder)
+        run(["./configure", "-q", f"CFLAGS={_DEBUG}"], folder)
+        run(["make", _JOBS, "-s", "testfixture"], folder)
+
+    return kept("sqlite-tests", [_DEBUG], make)
+
+
 def lua() -> Path:
     """The Lua interpreter of Debian's source package, `lua`; it hashes alike in every run."""
     settings = ["-DLUA_USE_LINUX", "-Dluai_makeseed(L)=1u", "-Wl,-E"]

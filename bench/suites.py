@@ -49,6 +49,21 @@ def redis_suite(units: tuple[str, ...] = REDIS_UNITS) -> Suite:
     return Suite("redis", ["./runtest", "--clients", "2", *chosen], subjects.redis(), pattern)
 
 
+# Statements, indices, transactions, threads, full text, what allocates much, and what asks for its own use of memory.
+SQLITE_TESTS = (
+    "select1", "select4", "index", "insert", "update", "trans", "join", "where", "func", "blob", "sort", "trigger1",
+    "thread001", "thread003", "memsubsys1", "softheap1", "fts3ab", "json101", "window1", "vacuum", "attach", "incrblob",
+)  # fmt: skip
+
+
+def sqlite_suite() -> Suite:
+    """Each file in a process of its own. Lines of time and memory differ between two runs anyway."""
+    files = " ".join(f"test/{name}.test" for name in SQLITE_TESTS)
+    script = f"for file in {files}; do ./testfixture $file 2>&1; done"
+    pattern = re.compile(r"(! )?[\w.]+-[\w.]+\.\.\. |\d+ errors out of \d+ tests")
+    return Suite("sqlite", ["/bin/sh", "-c", script], subjects.sqlite_tests(), pattern)
+
+
 def coreutils_suite(tests: tuple[str, ...] = COREUTILS_TESTS) -> Suite:
     folder = subjects.coreutils()
     names = " ".join(f"tests/{test}" for test in tests)

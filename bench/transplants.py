@@ -4,6 +4,7 @@ python -m bench.transplants                     the cases that the method was de
 python -m bench.transplants --only ID           this one; may be repeated
 python -m bench.transplants --innocents 6       so many other functions of each, one after the other
 python -m bench.transplants --every             all functions of each bad program at once, moved from both builds
+python -m bench.transplants --changed           only how many functions changed, and whether the cause is among them
 
 The cause is searched as a user without a suspect would: among all functions that changed. Innocents are functions that
 run where the time is spent, or that changed as well: their shares should be 0. With --every the good build's functions
@@ -20,14 +21,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from bench.cache import SubjectError
 from bench.cases.case import CASES, Case, commands, load
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.recorder import LIBRARY
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.counterparts import source_of
 from whyperf.debuginfo.transplants.module import TransplantModule
@@ -38,10 +40,14 @@ from whyperf.diagnose.origin import Proof, Share
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.modules import ProofBuilds, different_modules
 from whyperf.proof.rounds import ProofRounds, ProofSide, Put, Trying
+from whyperf.proof.search import Search
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _DEVELOPED_ON = ("kv-range-release", "lua-long-keys", "json-c-keys", "rsync-hash-table")
 _RUNS = 3
+_PROOF = ("case", "function", "finding", "removed", "sham", "reverse", "runs", "seconds")
+_EVERY = ("case", "functions", "moved of the bad build", "of the good build", "output")
+_CHANGED = ("case", "changed", "edited", "entered by a bad run", "the cause is among those")
 _OF_THE_COMPILER = (
     "_start",
     "_init",
@@ -59,13 +65,11 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="ID", help="this case; may be repeated")
     parser.add_argument("--innocents", type=int, default=4, metavar="N", help="of each case (4)")
     parser.add_argument("--every", action="store_true", help="move all functions at once instead")
+    parser.add_argument("--changed", action="store_true", help="count functions that changed instead")
     options = parser.parse_args()
-    print(
-        "| case | functions | moved of the bad build | of the good build | output |"
-        if options.every
-        else "| case | function | finding | removed | sham | reverse | runs | seconds |"
-    )
-    print("|---|---|---|---|---|" if options.every else "|---|---|---|---|---|---|---|---|")
+    columns = _EVERY if options.every else _CHANGED if options.changed else _PROOF
+    print(f"| {' | '.join(columns)} |")
+    print("|" + "---|" * len(columns))
     for name in options.only or _DEVELOPED_ON:
         case = load(CASES / name)
         try:
@@ -75,6 +79,8 @@ def main() -> int:
             continue
         if options.every:
             _print_every(case, good, bad)
+        elif options.changed:
+            _print_changed(case, good, bad)
         else:
             _print_proof(case, good, bad)
             _print_innocents(case, good, bad, options.innocents)
@@ -100,6 +106,18 @@ def _print_proof(case: Case, good: ProofSide, bad: ProofSide) -> None:
         print(proof.sentence, file=sys.stderr)
     if not proofs:
         print(f"| {case.id} | none found | | | | | | {seconds:.0f} |", flush=True)
+
+
+def _print_changed(case: Case, good: ProofSide, bad: ProofSide) -> None:
+    search = Search[str](good, bad, Trying(), lambda _kind, _changes: Put())
+    functions = [(builds, one) for builds in different_modules(good, bad) for one in builds.changed]
+    edited = sum(bool(builds.edited.among(one.holds)) for builds, one in functions)
+    sites = [builds.entries(one.symbol) for builds, one in functions]
+    passed = iter(search.is_passed([site for some in sites for site in some]))
+    entered = [one for (_, one), some in zip(functions, sites, strict=True) if sum(islice(passed, len(some)))]
+    has_cause = any(one.names & set(case.truth.cause) for one in entered)
+    told = (case.id, len(functions), edited, len(entered), "yes" if has_cause else "no")
+    print(f"| {' | '.join(map(str, told))} |", flush=True)
 
 
 def _told(proof: Proof) -> str:
@@ -134,7 +152,7 @@ def _innocents(case: Case, modules: list[ProofBuilds]) -> Iterator[tuple[str, Pa
         for name in dict.fromkeys(names):
             if name not in guilty and name not in case.truth.cause:
                 try:
-                    yield name, builds.plan(TrialKind.FORCED, [name])
+                    yield name, builds.plan(TrialKind.FORCED, (name,))
                 except RefusedError:
                     continue
 

@@ -17,8 +17,8 @@ from whyperf.engines.values.counters import Tracking
 from whyperf.engines.values.kinds import ValueKind
 from whyperf.engines.values.variable_comparison import VariableOutcome
 from whyperf.engines.values.variables import Variable, VariableIndex
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.tables import TABLES, VALUES
+from whyperf.recording.schemas.tables import TABLES, VALUES
+from whyperf.recording.sealed.manifest import Manifest
 
 Array = np.ndarray[Any, Any]
 Apply = Callable[[np.random.Generator, Array, Array], Array]  # of one run's values and of all runs'

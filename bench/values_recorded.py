@@ -23,7 +23,7 @@ from bench.values_planted import CHANGES, Planted, plant, resampled
 from bench.values_pools import Pair, disjoint, programs, record_pool, shuffled
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import Values, compare
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 THREE_A_SIDE = ("disjoint", "shuffled", "resampled")
 SINGLE = "single"

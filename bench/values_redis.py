@@ -13,7 +13,7 @@ from bench.cache import cache_folder
 from bench.tool import whyperf_command
 from bench.values_pools import RUNS, programs, record_run
 from bench.workloads import Workload
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 _GOAL_S = 5.0
 _MORE_REQUESTS = "300000"  # instead of 120,000: a difference there is, so that values are compared

@@ -52,10 +52,16 @@ def unwatched(command: list[str], cwd: Path, env: dict[str, str] | None = None, 
 
 
 def watched(
-    command: list[str], cwd: Path, folder: Path, env: dict[str, str] | None = None, timeout: float = 240
+    command: list[str],
+    cwd: Path,
+    folder: Path,
+    env: dict[str, str] | None = None,
+    timeout: float = 240,
+    *,
+    options: tuple[str, ...] = (),
 ) -> Watched:
     """The command under `whyperf record` at 1000 Hz; whyperf's own lines are taken out of stderr."""
-    recorder = [*whyperf_command(), "record", "--rate", str(RATE), "--force", "-o", str(folder), "--"]
+    recorder = [*whyperf_command(), "record", "--rate", str(RATE), *options, "--force", "-o", str(folder), "--"]
     seen = unwatched(recorder + command, cwd, env, timeout)
     seen = Seen(seen.status, seen.stdout, _OWN_WORDS.sub("", seen.stderr))
     return _told(seen, folder)

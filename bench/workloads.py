@@ -58,7 +58,7 @@ def _own(name: str, program: str, *arguments: str) -> Workload:
 
 
 def _sqlite_command(flags: str, rows: int) -> list[str]:
-    return [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {_script(rows)}"]
+    return [str(subjects.sqlite(flags) / "sqlite3"), ":memory:", f".read {sql_script(rows)}"]
 
 
 def _redis() -> Workload:
@@ -105,7 +105,7 @@ def _cluster() -> Path:
     return folder / "data"
 
 
-def _script(rows: int) -> Path:
+def sql_script(rows: int) -> Path:
     """SQL that fills two tables, joins, sorts and aggregates them."""
     text = f"""
 create table a(id integer primary key, name text, amount integer);

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.expected_skips import is_expected
+from tests.retried import RETRIED
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -24,6 +25,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.SIG_DFL)
+
+# Who is told to end stops what its tests have started: a flight recorder, for one, would stay in the kernel.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 # Rooms whose tests start programs, each and every one.
 _OF_PROCESSES = frozenset(
@@ -62,14 +66,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-unexpected-skips", action="store_true", help="a skip fails unless this machine explains it")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without programs, rooms that have no test without are not even loaded."""
+    return True if config.getoption("no_programs") and _room(collection_path) in _OF_PROCESSES else None
+
+
+def _room(path: Path) -> str:
+    inside = path.relative_to(Path(__file__).parent).parts
+    return inside[0] if inside else ""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of few tests run whole programs: one of them at the end would keep one process busy and the others not."""
     tests = Counter(item.path for item in items)
     items.sort(key=lambda item: tests[item.path])
     for item in items:
-        if item.path.relative_to(Path(__file__).parent).parts[0] in _OF_PROCESSES:
+        if _room(item.path) in _OF_PROCESSES:
             item.add_marker("process")
-        if item.get_closest_marker("process"):
+        if item.nodeid.partition("[")[0] in RETRIED:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

@@ -10,11 +10,11 @@ from statistics import fmean
 
 import numpy as np
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.basic_blocks.blocks import Blocks, find_blocks, with_cases
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.blocks import Blocks, find_blocks, with_cases
-from whyperf.debuginfo.code_map import Addresses, Int32s
-from whyperf.debuginfo.places import out_of_line_scopes
+from whyperf.debuginfo.code_maps.code_map import Addresses, Int32s
+from whyperf.debuginfo.code_maps.places import out_of_line_scopes
+from whyperf.debuginfo.describe import describe
 
 _NEAR = 4  # lines: compilers give no code to every line of a statement
 _Block = tuple[int, int]  # out-of-line function and row of its blocks

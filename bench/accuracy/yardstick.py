@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bench.accuracy.comparing import recordings_in
 from bench.cache import cache_folder
 from bench.cases.case import all_cases
-from whyperf.diagnose.measures import steadied_cpu, take_measures
+from whyperf.diagnose.measured.measures import steadied_cpu, take_measures
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.run import Run
 from whyperf.seal.opening import open_recording

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.causes.activity import common_place, samples_in
-from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.grouping import groups
+from whyperf.engines.causes.causal_graph.activity import common_place, samples_in
+from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.engines.causes.causal_graph.grouping import groups
+from whyperf.engines.causes.causal_graph.waits import Ended
 from whyperf.engines.causes.path import Anomaly
-from whyperf.engines.causes.waits import Ended
 
 
 @dataclass(frozen=True)

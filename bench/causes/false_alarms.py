@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.causes.cases import CASES, FROZEN, QUEUES, named, record, working_folder
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.path_sentences import why
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 
 def main() -> None:

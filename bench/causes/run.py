@@ -15,16 +15,16 @@ import pyarrow as pa
 
 from bench.causes.baselines import Blamed, critical_path, longest_off_cpu, wake_up_chains
 from bench.causes.cases import CASES, FROZEN, QUEUES, Case, Truth, named, record, working_folder
+from whyperf.engines.causes.causal_graph.edges import Edges
+from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.diagnosis import Causes, find_causes
-from whyperf.engines.causes.edges import Edges
-from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.kernel.rules import LinkStrength
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import Manifest
+from whyperf.recording.sealed.reader import Recording
 
 METHODS = ("ours", "no queues", "paper", "beam search", "no weak edges", "critical path", "off-CPU", "wake-up chain")
 

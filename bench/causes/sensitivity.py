@@ -17,7 +17,7 @@ from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.paper.beam import origins, search
 from whyperf.engines.causes.paper.comparison import PaperMethod, anomaly_vertex
 from whyperf.engines.causes.settings import CausesPaperSettings
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 _BEAMS = (1, 2, 3, 5, 10, 20, 50)
 _LOOKBACKS = (1, 2, 3, 5, 10, 20)

@@ -21,7 +21,7 @@ from bench.false_alarms import deal
 from bench.intervals import rate_upper_bound
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 # Good sides of cases that differ: threads and a socket, an interpreter, a compressor, servers under load.
 _SUBJECTS = (

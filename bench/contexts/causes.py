@@ -19,7 +19,7 @@ from bench.contexts.peers import longest_waits, perf_diff
 from bench.contexts.recorded import TRACED, record
 from bench.contexts.stacks import Place
 from bench.tool import whyperf
-from whyperf.recording.identity import without_version
+from whyperf.recording.names.identity import without_version
 
 _TOP = "100"
 

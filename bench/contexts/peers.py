@@ -13,8 +13,8 @@ from bench.cache import SubjectError
 from bench.contexts.case import Runs
 from bench.contexts.driven import run_side
 from bench.contexts.stacks import Place, StackReader
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 
 def perf_diff(runs: Runs, folder: Path) -> list[Place]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 Place = tuple[str, str]  # module, function
 

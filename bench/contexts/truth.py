@@ -14,7 +14,7 @@ from bench.contexts.instrumented import TruthRun
 from bench.contexts.latencies import infer
 from bench.contexts.recorded import TRACED, record
 from whyperf.engines.contexts.settings import Sources
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 # The paper's names: system calls; with context switches; it simulated more of those where we take clock samples.
 # Without system calls: what is left when their stacks are shed.

@@ -18,7 +18,7 @@ from tests.recording.repaired import repair
 
 from bench.fuzz.subjects import Kind
 from bench.fuzz.values import FLOATS, INTEGERS, TEXTS, changed_bytes, changed_json
-from whyperf.recording.chunks import ChunkKind, ChunkReader, encode_chunk, log_files
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader, encode_chunk, log_files
 
 
 def mutate(rng: random.Random, kind: Kind, path: Path) -> str:

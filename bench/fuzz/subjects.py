@@ -22,10 +22,10 @@ from tests.importers.made import Event, PerfFile, comm, fork, mmap2, plain_sampl
 from tests.seal.test_damage import record_something
 from tests.seal.test_memory import SYMBOLS, introduced, say
 
-from whyperf.recording.manifest import Counting
-from whyperf.recording.ringrecords import MemoryEvent
-from whyperf.recording.tables import TABLES
-from whyperf.recording.writer import write_recording
+from whyperf.recording.raw_log.ringrecords import MemoryEvent
+from whyperf.recording.schemas.tables import TABLES
+from whyperf.recording.sealed.manifest import Counting
+from whyperf.recording.sealed.writer import write_recording
 from whyperf.wire import field, nested
 
 

@@ -12,17 +12,20 @@ from typing import Any
 
 from bench.accuracy.comparing import diagnose, record, recordings_in
 from bench.cache import SubjectError
+from bench.cases.case import Commands, Side
 from bench.memory.peers import PEERS, Ranks
 from bench.memory.subjects import Case, cases
 
-_RECORDED_WITH = ("--memory", "--same-work", "yes")
+_SAME_WORK = ("--same-work", "yes")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE")
     parser.add_argument("--runs", type=int, default=3, help="pairs of runs (default 3)")
-    parser.add_argument("--same", action="store_true", help="the good build against itself: nothing may be named")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--same", action="store_true", help="the good build against itself: nothing may be named")
+    instead.add_argument("--twice", action="store_true", help="the good build under twice the load: more work at most")
     parser.add_argument("--peers", action="store_true", help="memray, heaptrack and massif on the same commands too")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep recordings there, and diagnose kept ones anew"
@@ -40,7 +43,8 @@ def main() -> None:
 def _row(case: Case, args: argparse.Namespace) -> str:
     with nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        said = _said(case, _answer(case, folder / (f"{case.name}-same" if args.same else case.name), args))
+        which = "-same" if args.same else "-twice" if args.twice else ""
+        said = _said(case, _answer(case, folder / f"{case.name}{which}", args))
         if not args.peers:
             return f"{case.name}: {said}"
         with tempfile.TemporaryDirectory() as scratch:
@@ -51,14 +55,30 @@ def _row(case: Case, args: argparse.Namespace) -> str:
 
 def _answer(case: Case, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     kept = recordings_in(folder)
+    same_work = () if args.twice else _SAME_WORK
     if not kept.good:
-        sides = replace(case.commands, bad=case.commands.good) if args.same else case.commands
-        kept = record(sides, args.runs, folder, *_RECORDED_WITH)
+        kept = record(_sides(case, args), args.runs, folder, "--memory", *same_work)
     for recording in (*kept.good, *kept.bad):
         status = json.loads((recording / "manifest.json").read_text())["exit_status"]
         if status and not case.commands.ready:
             raise ValueError(f"its command ended with status {status}")
-    return diagnose(kept, "--same-work", "yes")
+    return diagnose(kept, *same_work)
+
+
+def _sides(case: Case, args: argparse.Namespace) -> Commands:
+    good = case.commands.good
+    bad = good if args.same else _twice(good) if args.twice else case.commands.bad
+    return replace(case.commands, bad=bad)
+
+
+def _twice(side: Side) -> Side:
+    """The number that its load ends with, doubled; a Python script is run twice by the same interpreter."""
+    if side.drive and side.drive[-1].isdigit():
+        return replace(side, drive=[*side.drive[:-1], str(2 * int(side.drive[-1]))])
+    if not side.drive and side.command[-1].endswith(".py"):
+        again = f"for _ in range(2): exec(open({side.command[-1]!r}).read())"
+        return replace(side, command=[*side.command[:-1], "-c", again])
+    raise ValueError("its load cannot be doubled")
 
 
 def _said(case: Case, answer: dict[str, Any]) -> str:

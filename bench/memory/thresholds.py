@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.accuracy.comparing import recordings_in
+from whyperf.diagnose.measured.significance import Measure, judge
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Measure, judge
 from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.memory.compare import compare
 from whyperf.engines.run import Run
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 _SETTINGS = DiagnoseSettings()
 

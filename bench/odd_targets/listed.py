@@ -10,7 +10,9 @@ from pathlib import Path
 from bench.odd_targets.target import OWN_PROGRAMS, AbsentError, Target, built, library, needed, program
 
 _SEES_VARIABLES = {"counts": "sees the variables of --counts"}
-_SEES_START = dict.fromkeys(("record", "counts", "trace"), "/proc/self/environ keeps what the program was started with")
+_SEES_START = dict.fromkeys(
+    ("record", "counts", "trace", "memory"), "/proc/self/environ keeps what the program was started with"
+)
 _NO_LIBRARY = {"counts": "ld.so says that the library of --counts is not in the child's folders"}
 _QUIET_END = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 

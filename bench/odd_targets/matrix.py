@@ -18,6 +18,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "record": ("--rate", "1000"),
     "counts": ("--counts",),
     "trace": ("--trace",),
+    "memory": ("--memory", "--memory-interval", "16K"),
 }
 _TIMEOUT_S = 300
 _OWN_LINES = re.compile(rb"whyperf: [^\n]*\n(  try: [^\n]*\n)?")  # also where the program's last line has no end

@@ -16,8 +16,8 @@ import numpy as np
 from bench.peers.peer import PeerError, Ranking, Trial
 from bench.peers.runs import installed, run_under
 from bench.relations.cost import cpu_of_children
-from whyperf.debuginfo import describe
 from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 
 _FLAGS = "-gdwarf-4 -gstrict-dwarf -gno-variable-location-views"
 _EXECUTIONS = 24

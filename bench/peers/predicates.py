@@ -22,7 +22,7 @@ from whyperf.engines.values.readings import Readings
 from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import VariableIndex
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 _OBSERVED = 8  # times on either side: what is hardly seen predicts nothing
 _DECIDING = {"condition", "loop"}

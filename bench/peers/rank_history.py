@@ -8,7 +8,7 @@ from whyperf.engines.run import Run
 from whyperf.engines.values.paper.costs import RawCosts, history_discount
 from whyperf.engines.values.settings import ValuesPaperSettings
 from whyperf.engines.values.timeline import timeline
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 
 def ranking(trial: Trial) -> Ranking:

@@ -20,7 +20,7 @@ from bench.tool import whyperf, whyperf_argument
 from whyperf.diagnose.relations import examine_deep
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.report.json import as_plain
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 SAMPLED = 10  # one symptom of so many is followed
 

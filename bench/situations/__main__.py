@@ -94,7 +94,9 @@ def _judged(situation: Situation, said: dict[str, Any], took: float) -> Answer:
     if situation.says:
         rank = 1 if situation.says in symptom["sentence"] else None
     first = suspects[0]["function"] if suspects else ""
-    is_right = symptom["kind"] in situation.kind and (said["verdict"] == "difference")
+    # Where others took the CPUs, the program is not slower: the verdict is none, and names the kind all the same.
+    is_told = said["verdict"] == "difference" or symptom["kind"] == "external"
+    is_right = symptom["kind"] in situation.kind and is_told
     return Answer(symptom["kind"], rank, first, symptom["sentence"], took, is_right)
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.diagnose.dask import OwnCluster
+from tests.patience import PATIENCE_S
 
 from bench.fleet import make_fleet, measured, record_runs
 from bench.soak.result import Result
@@ -22,7 +23,6 @@ from whyperf.recording.layout import compared_in
 
 _KILLS, _FEWEST = 50, 6
 _FLEET = 12
-_PATIENCE_S = 180
 
 
 def cluster_kills(around: Surroundings, scale: float) -> Result:
@@ -61,7 +61,7 @@ def _killed(around: Surroundings, fleet: dict[str, list[str]], alone: Path, vict
             with contextlib.suppress(ProcessLookupError):
                 os.kill(cluster.worker_pids[-1], signal.SIGKILL)
         try:
-            _, said = tool.communicate(timeout=_PATIENCE_S)
+            _, said = tool.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             tool.kill()
             tool.communicate()

@@ -16,12 +16,12 @@ from bench.counted import counted, counting
 from bench.speed import store
 from bench.speed.table import markdown, seconds, size_of
 from bench.subjects import sqlite
-from whyperf.collect.dependence_stream import read_stream
 from whyperf.collect.dependences.instruments import HeapUse, Instruments, Mode, to_text
-from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
 from whyperf.collect.dependences.planning import sketch_instruments
+from whyperf.collect.dependences.stream import read_stream
 from whyperf.collect.dependences.valgrind import find_valgrind
-from whyperf.collect.program import Program
+from whyperf.collect.target.loaded_files import LoadedFile, files_of
+from whyperf.collect.target.program import Program
 
 PART, NAME = "deep", "sqlite"
 _ROWS = 4000

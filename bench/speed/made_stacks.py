@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.engines.made import recording
 
-from whyperf.recording.writer import write_recording
+from whyperf.recording.sealed.writer import write_recording
 
 _SAMPLE_S = 0.005
 _DEEPEST = 12

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from tests.engines.made import recording
 from tests.engines.values.behaviours import BEHAVIOURS
 
-from whyperf.recording import manifest as manifest_json
-from whyperf.recording.manifest import TableFile
-from whyperf.recording.tables import VALUES, VARIABLES
-from whyperf.recording.writer import table_file, write_recording
+from whyperf.recording.schemas.tables import VALUES, VARIABLES
+from whyperf.recording.sealed import manifest as manifest_json
+from whyperf.recording.sealed.manifest import TableFile
+from whyperf.recording.sealed.writer import table_file, write_recording
 
 GIGABYTES = 7.0  # decoded, both sides together
 _VARIABLES = 17_930

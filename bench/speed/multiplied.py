@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whyperf.recording.events import EVENTS, EventKind
-from whyperf.recording.manifest import Manifest, Totals
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import TABLES
-from whyperf.recording.writer import Content, write_recording
+from whyperf.recording.schemas.events import EVENTS, EventKind
+from whyperf.recording.schemas.tables import TABLES
+from whyperf.recording.sealed.manifest import Manifest, Totals
+from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import Content, write_recording
 
 ONCE = (EventKind.FORK, EventKind.EXEC, EventKind.EXIT, EventKind.RENAME)
 _PAUSE_NS = 1_000_000  # between one time and the next

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.speed import seeds
 from bench.speed.made_stacks import make_stacks
 from bench.speed.multiplied import count_of, multiplied
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 UNITS = {"values": "values", "stacks": "call paths", "trace": "events", "relations": "executions"}
 _TIMES = {"values": (1, 10, 100, 300, 1000), "stacks": (1, 3, 10, 30, 100), "trace": (1, 3, 10, 30, 100)}

@@ -20,7 +20,7 @@ from bench.speed.multiplied import count_of, multiplied
 from bench.speed.table import markdown, seconds, size_of
 from bench.speed.traced import RING, enlarged, full_ring, record_redis
 from bench.tool import whyperf_command
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 PART = "sizes"
 _GRAPH_EVENTS = 12_300_000

@@ -13,7 +13,7 @@ def values(paths: Sequence[Path]) -> Told:
     """Both sides' values compared by our tests."""
     from whyperf.engines.run import Run
     from whyperf.engines.values.compare import compare
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
     good, bad = (Run(Recording(path)) for path in paths)
     found = compare([good], [bad])
@@ -23,7 +23,7 @@ def values(paths: Sequence[Path]) -> Told:
 def values_as_published(paths: Sequence[Path]) -> Told:
     from whyperf.engines.run import Run
     from whyperf.engines.values.paper.ranking import rank
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
     good, bad = (Run(Recording(path)) for path in paths)
     ranked = rank([good], [bad])
@@ -32,10 +32,10 @@ def values_as_published(paths: Sequence[Path]) -> Told:
 
 def contexts(paths: Sequence[Path]) -> Told:
     """From sealed tables to ranked contexts."""
-    from whyperf.diagnose.contexts import view_contexts
-    from whyperf.diagnose.values_claims import Method
+    from whyperf.diagnose.engine_claims.contexts import view_contexts
+    from whyperf.diagnose.engine_claims.values import Method
     from whyperf.engines.run import Run
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
     good, bad = (Run(Recording(path)) for path in paths)
     view = view_contexts([good], [bad], Method.SOUND)
@@ -48,10 +48,10 @@ def contexts(paths: Sequence[Path]) -> Told:
 
 def causal_graph(paths: Sequence[Path]) -> Told:
     """One recording's graph, all edges included."""
-    from whyperf.engines.causes.graph import Graph
+    from whyperf.engines.causes.causal_graph.graph import Graph
     from whyperf.engines.causes.settings import CausesSettings
     from whyperf.recording.file_backed import large_arrays_in_files
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
     begin = time.perf_counter()
     with large_arrays_in_files():  # as whoever looks for causes has it
@@ -64,12 +64,12 @@ def causal_graph(paths: Sequence[Path]) -> Told:
 
 def causes(paths: Sequence[Path]) -> Told:
     """A stalled recording beside a normal one; and of the search alone, one walk and one beam search."""
-    from whyperf.engines.causes.anomalies import find_anomalies
     from whyperf.engines.causes.diagnosis import explain, find_causes
     from whyperf.engines.causes.findings import findings
     from whyperf.engines.causes.paper.beam import origins, search
     from whyperf.engines.causes.paper.comparison import anomaly_vertex
-    from whyperf.recording.reader import Recording
+    from whyperf.engines.causes.stalls.anomalies import find_anomalies
+    from whyperf.recording.sealed.reader import Recording
 
     normal, stalled = (Recording(path) for path in paths)
     found = find_causes(stalled, [normal])
@@ -86,8 +86,8 @@ def causes(paths: Sequence[Path]) -> Told:
 
 
 def sealing(paths: Sequence[Path]) -> Told:
-    from whyperf.recording.reader import Recording
-    from whyperf.seal import seal
+    from whyperf.recording.sealed.reader import Recording
+    from whyperf.seal.opening import seal
 
     for path in paths:
         seal(path)

@@ -14,13 +14,13 @@ import numpy as np
 from bench.server import free_port
 from bench.speed.multiplied import ONCE
 from bench.tool import whyperf_command
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 from whyperf.collect.tracer.session import EVENTS_AT_ONCE
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.recording.chunks import ChunkKind, ChunkReader
-from whyperf.recording.rawlog import RawLogWriter
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
+from whyperf.recording.raw_log.log_writer import RawLogWriter
 from whyperf.seal.evidence import read_evidence
 
 RING = "64M"

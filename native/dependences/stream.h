@@ -169,7 +169,7 @@ static inline unsigned dependences_check(const unsigned char *bytes, unsigned le
     return (unsigned)(sum ^ sum >> 32);
 }
 
-/* 3. THE DECODER: whyperf.collect.dependence_stream, over the extension whyperf.collect._dependences
+/* 3. THE DECODER: whyperf.collect.dependences.stream, over the extension whyperf.collect._dependences
  *
  *   stream = read_stream(path: Path) -> Stream        WhyperfError for what is no stream; a cut one is read up to the
  * cut .modules    tuple of StreamModule(path, build_id, base, bias) .sites      structured array, row 0 unused: module

@@ -11,6 +11,7 @@
 #include "sampler/sampler.h"
 
 __thread struct thread_allocations these_allocations;
+_Atomic bool allocators_call_each_other;
 
 // Before the session is known, and in threads that have no ring: how many bytes until it is looked for again.
 enum { LOOK_AGAIN_BYTES = 64 * 1024 };
@@ -30,22 +31,28 @@ static double log2_of_mantissa(double x) {
     return 2.885390081777927 * y * (1.0 + square * (1.0 / 3 + square * (1.0 / 5 + square * (1.0 / 7 + square / 9))));
 }
 
+static void set_until_sample(int64_t bytes) {
+    bool always = atomic_load_explicit(&allocators_call_each_other, memory_order_relaxed);
+    these_allocations.lowered_by = always ? INT64_MAX / 2 : 0;
+    these_allocations.until_sample = bytes - these_allocations.lowered_by;
+}
+
 // How many bytes until the next sample: an exponential distribution, so that no rhythm of the program can meet ours.
-static int64_t draw(void) {
+static void draw(void) {
     uint64_t number = next_random() >> 12 | 1; // 52 bits: a part of 1
     int exponent = 63 - __builtin_clzll(number);
     double log2 = exponent - 52 + log2_of_mantissa((double)number / (double)(1ull << exponent));
-    return (int64_t)(-0.6931471805599453 * log2 * (double)these_allocations.interval);
+    set_until_sample((int64_t)(-0.6931471805599453 * log2 * (double)these_allocations.interval));
 }
 
 static bool begin(void) {
     const struct whyperf_session *session = this_process.session;
-    these_allocations.until_sample = LOOK_AGAIN_BYTES;
+    set_until_sample(LOOK_AGAIN_BYTES);
     if (!session || !session->memory_interval || !this_thread.slot)
         return false;
     these_allocations.interval = session->memory_interval;
     these_allocations.random = ((uint64_t)this_thread.tid << 32 ^ now_in_signal()) * 0x9e3779b97f4a7c15u | 1;
-    these_allocations.until_sample = draw();
+    draw();
     return true;
 }
 
@@ -206,7 +213,10 @@ static bool written(const struct whyperf_memory *memory, uint64_t time) {
 
 __attribute__((noinline)) bool allocation_sample(void *address, size_t bytes) {
     int saved_errno = errno;
-    if (!these_allocations.random && (!begin() || (these_allocations.until_sample -= (int64_t)bytes) >= 0)) {
+    bool began = !these_allocations.random;
+    if (began && begin())
+        these_allocations.until_sample -= (int64_t)bytes;
+    if (began && !sample_is_due()) {
         errno = saved_errno;
         return false;
     }
@@ -218,7 +228,7 @@ __attribute__((noinline)) bool allocation_sample(void *address, size_t bytes) {
         live_remove((uint64_t)address, &unused);
     if (!success && this_process.session)
         atomic_fetch_add(&this_process.session->allocations_lost, 1);
-    these_allocations.until_sample = draw();
+    draw();
     errno = saved_errno;
     return success;
 }

@@ -9,13 +9,16 @@
 #include "memory/live.h"
 
 struct thread_allocations {
-    int64_t until_sample; // bytes
-    uint32_t calls;       // of allocating functions so far
+    int64_t until_sample; // bytes; below 0: each call is looked at
+    int64_t lowered_by;   // the bytes until the next sample are more by this
     uint64_t interval;
     uint64_t random; // 0: not begun
 };
 
-extern __thread struct thread_allocations these_allocations;
+extern HIDDEN __thread struct thread_allocations these_allocations;
+
+// Each call is looked at from the next sample of a thread on.
+extern HIDDEN _Atomic bool allocators_call_each_other;
 
 bool allocation_sample(void *address, size_t bytes); // whether it is followed from now on
 
@@ -31,14 +34,18 @@ bool allocation_leaves(uint64_t address, struct ending_allocation *ending);
 void allocation_ended(const struct ending_allocation *ending);
 bool allocation_stays(const struct ending_allocation *ending); // after all; false: it cannot be followed any more
 
-// To be told of every allocation, right after it.
-static inline void allocated(void *address, size_t bytes) {
-    these_allocations.calls++;
-    if (!address)
-        return;
+static inline bool sample_is_due(void) {
+    return these_allocations.until_sample + these_allocations.lowered_by < 0;
+}
+
+// To be told of every allocation right after it, and what was left before it. What it called inside has been counted.
+static inline void *counted(int64_t before, void *address, size_t bytes) {
+    if (!address || these_allocations.until_sample != before)
+        return address;
     these_allocations.until_sample -= (int64_t)bytes;
-    if (__builtin_expect(these_allocations.until_sample < 0, 0))
+    if (__builtin_expect(sample_is_due(), 0))
         allocation_sample(address, bytes);
+    return address;
 }
 
 // To be told of every free, right before it: once it is done, the address may be another allocation's.

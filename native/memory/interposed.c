@@ -1,6 +1,8 @@
 // The functions that programs allocate and free memory with. Each hands on to the one behind us, whoever's it is.
 //
-// An allocator may call another of these functions: only the innermost call counts, which is where `calls` grew.
+// Nearly every call passes by: its bytes are subtracted, or its address is not in the filter, and the next function
+// is jumped to. An allocator may call another of these functions: only the innermost call counts.
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -29,74 +31,114 @@ static void *first_allocate(size_t bytes) {
     }
     unsigned char *block = first_memory + at;
     memcpy(block, &bytes, sizeof bytes);
+    live_hint((uint64_t)(block + ALIGNMENT)); // free() looks at it
     return block + ALIGNMENT;
 }
 
-static void *found(_Atomic(void *) *cache, const char *name) {
-    void *function = atomic_load_explicit(cache, memory_order_relaxed);
-    if (function)
-        return function;
+static void *looked_up(const char *name) {
     looking_up = true;
-    function = next_function(cache, name);
+    void *function = dlsym(RTLD_NEXT, name);
     looking_up = false;
     return function;
 }
 
-#define FOUND(name) ((__typeof__(&name))found(&next_##name, #name))
+// The first call looks the function up; `meanwhile` is for calls that this itself makes.
+#define NEXT_FUNCTION(type, name, parameters, arguments, meanwhile)                                                    \
+    static type look_up_##name parameters;                                                                             \
+    static _Atomic(__typeof__(&name)) next_##name = look_up_##name;                                                    \
+    static void find_##name(void) {                                                                                    \
+        atomic_store_explicit(&next_##name, (__typeof__(&name))looked_up(#name), memory_order_relaxed);                \
+    }                                                                                                                  \
+    static type look_up_##name parameters {                                                                            \
+        if (looking_up)                                                                                                \
+            return meanwhile;                                                                                          \
+        find_##name();                                                                                                 \
+        return NEXT_OF(name) arguments;                                                                                \
+    }
+#define NEXT_OF(name) (atomic_load_explicit(&next_##name, memory_order_relaxed))
 
-DECLARE_NEXT(malloc);
-DECLARE_NEXT(free);
-DECLARE_NEXT(calloc);
-DECLARE_NEXT(realloc);
-DECLARE_NEXT(reallocarray);
-DECLARE_NEXT(posix_memalign);
-DECLARE_NEXT(aligned_alloc);
-DECLARE_NEXT(memalign);
-DECLARE_NEXT(valloc);
-DECLARE_NEXT(pvalloc);
+static void *first_zeroed(size_t count, size_t bytes) { // fresh memory is
+    return count && bytes > FIRST_BYTES / count ? NULL : first_allocate(count * bytes);
+}
+
+NEXT_FUNCTION(void *, malloc, (size_t bytes), (bytes), first_allocate(bytes))
+NEXT_FUNCTION(void, free, (void *address), (address), (void)0)
+NEXT_FUNCTION(void *, calloc, (size_t count, size_t bytes), (count, bytes), first_zeroed(count, bytes))
+NEXT_FUNCTION(void *, realloc, (void *old, size_t bytes), (old, bytes), old ? NULL : first_allocate(bytes))
+NEXT_FUNCTION(void *, reallocarray, (void *old, size_t count, size_t bytes), (old, count, bytes), NULL)
+NEXT_FUNCTION(int, posix_memalign, (void **address, size_t alignment, size_t bytes), (address, alignment, bytes),
+              ENOMEM)
+NEXT_FUNCTION(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes), NULL)
+NEXT_FUNCTION(void *, memalign, (size_t alignment, size_t bytes), (alignment, bytes), NULL)
+NEXT_FUNCTION(void *, valloc, (size_t bytes), (bytes), NULL)
+NEXT_FUNCTION(void *, pvalloc, (size_t bytes), (bytes), NULL)
 
 // Found before a signal handler of the program, or a child of vfork(), can be the first to call them.
 __attribute__((constructor)) static void find_all(void) {
     int saved_errno = errno;
-    (void)FOUND(malloc);
-    (void)FOUND(free);
-    (void)FOUND(calloc);
-    (void)FOUND(realloc);
-    (void)FOUND(reallocarray);
-    (void)FOUND(posix_memalign);
-    (void)FOUND(aligned_alloc);
-    (void)FOUND(memalign);
+    find_malloc();
+    find_free();
+    find_calloc();
+    find_realloc();
+    find_reallocarray();
+    find_posix_memalign();
+    find_aligned_alloc();
+    find_memalign();
     errno = saved_errno;
 }
 
-static void counted(uint32_t calls_before, void *address, size_t bytes) {
-    if (these_allocations.calls == calls_before)
-        allocated(address, bytes);
+// Whether the next function can be called without another thought. Then its bytes are subtracted already.
+static inline bool passes_by(size_t bytes) {
+    int64_t left = these_allocations.until_sample - (int64_t)bytes;
+    if (__builtin_expect((left | (int64_t)bytes) < 0, 0))
+        return false;
+    these_allocations.until_sample = left;
+    return true;
+}
+
+// Of functions that let calls pass by: what they call inside would be counted twice.
+static void *counted_alone(int64_t before, void *address, size_t bytes) {
+    if (these_allocations.until_sample != before)
+        atomic_store_explicit(&allocators_call_each_other, true, memory_order_relaxed);
+    return counted(before, address, bytes);
+}
+
+#define SELDOM __attribute__((noinline, cold)) static
+
+SELDOM void *watched_malloc(size_t bytes) {
+    int64_t before = these_allocations.until_sample;
+    void *address = NEXT_OF(malloc)(bytes);
+    return looking_up ? address : counted_alone(before, address, bytes);
 }
 
 EXPORT void *malloc(size_t bytes) {
-    if (looking_up)
-        return first_allocate(bytes);
-    uint32_t before = these_allocations.calls;
-    void *address = FOUND(malloc)(bytes);
-    counted(before, address, bytes);
-    return address;
+    return passes_by(bytes) ? NEXT_OF(malloc)(bytes) : watched_malloc(bytes);
 }
 
-EXPORT void free(void *address) {
+SELDOM void watched_free(void *address) {
     if (is_first(address))
         return;
     freed(address);
-    FOUND(free)(address);
+    NEXT_OF(free)(address);
+}
+
+EXPORT void free(void *address) {
+    if (__builtin_expect(live_may_hold((uint64_t)address), 0))
+        watched_free(address);
+    else
+        NEXT_OF(free)(address);
+}
+
+SELDOM void *watched_calloc(size_t count, size_t bytes) {
+    int64_t before = these_allocations.until_sample;
+    void *address = NEXT_OF(calloc)(count, bytes);
+    return looking_up ? address : counted_alone(before, address, count * bytes);
 }
 
 EXPORT void *calloc(size_t count, size_t bytes) {
-    if (looking_up) // fresh memory, all zero
-        return count && bytes > FIRST_BYTES / count ? NULL : first_allocate(count * bytes);
-    uint32_t before = these_allocations.calls;
-    void *address = FOUND(calloc)(count, bytes);
-    counted(before, address, count * bytes);
-    return address;
+    size_t whole;
+    bool passes = !__builtin_mul_overflow(count, bytes, &whole) && passes_by(whole);
+    return passes ? NEXT_OF(calloc)(count, bytes) : watched_calloc(count, bytes);
 }
 
 static void *moved_from_first(const void *old, size_t bytes) {
@@ -112,11 +154,11 @@ static void *moved_from_first(const void *old, size_t bytes) {
 struct reallocation {
     struct ending_allocation old;
     bool sampled;
-    uint32_t calls;
+    int64_t before;
 };
 
 static struct reallocation reallocation_begin(void *old) {
-    struct reallocation one = {.calls = these_allocations.calls};
+    struct reallocation one = {.before = these_allocations.until_sample};
     one.sampled = live_may_hold((uint64_t)old) && allocation_leaves((uint64_t)old, &one.old);
     return one;
 }
@@ -125,59 +167,59 @@ static void *reallocation_end(struct reallocation one, void *address, size_t byt
     bool failed = !address && bytes;
     if (one.sampled && (!failed || !allocation_stays(&one.old)))
         allocation_ended(&one.old);
-    counted(one.calls, address, bytes);
-    return address;
+    return counted_alone(one.before, address, bytes);
 }
 
-EXPORT void *realloc(void *old, size_t bytes) {
+SELDOM void *watched_realloc(void *old, size_t bytes) {
     if (is_first(old))
         return moved_from_first(old, bytes);
     if (looking_up)
-        return first_allocate(bytes);
+        return NEXT_OF(realloc)(old, bytes);
     struct reallocation one = reallocation_begin(old);
-    return reallocation_end(one, FOUND(realloc)(old, bytes), bytes);
+    return reallocation_end(one, NEXT_OF(realloc)(old, bytes), bytes);
+}
+
+EXPORT void *realloc(void *old, size_t bytes) {
+    bool is_watched = __builtin_expect(live_may_hold((uint64_t)old), 0) || !passes_by(bytes);
+    return is_watched ? watched_realloc(old, bytes) : NEXT_OF(realloc)(old, bytes);
 }
 
 EXPORT void *reallocarray(void *old, size_t count, size_t bytes) {
     if (is_first(old))
         return moved_from_first(old, count * bytes);
     struct reallocation one = reallocation_begin(old);
-    void *address = FOUND(reallocarray)(old, count, bytes);
+    void *address = NEXT_OF(reallocarray)(old, count, bytes);
     return reallocation_end(one, address, address ? count * bytes : count && bytes);
 }
 
 EXPORT int posix_memalign(void **address, size_t alignment, size_t bytes) {
-    uint32_t before = these_allocations.calls;
-    int error = FOUND(posix_memalign)(address, alignment, bytes);
+    int64_t before = these_allocations.until_sample;
+    int error = NEXT_OF(posix_memalign)(address, alignment, bytes);
     if (!error)
         counted(before, *address, bytes);
     return error;
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
-    uint32_t before = these_allocations.calls;
-    void *address = FOUND(aligned_alloc)(alignment, bytes);
-    counted(before, address, bytes);
-    return address;
+    int64_t before = these_allocations.until_sample;
+    void *address = NEXT_OF(aligned_alloc)(alignment, bytes);
+    return counted(before, address, bytes);
 }
 
 EXPORT void *memalign(size_t alignment, size_t bytes) {
-    uint32_t before = these_allocations.calls;
-    void *address = FOUND(memalign)(alignment, bytes);
-    counted(before, address, bytes);
-    return address;
+    int64_t before = these_allocations.until_sample;
+    void *address = NEXT_OF(memalign)(alignment, bytes);
+    return counted(before, address, bytes);
 }
 
 EXPORT void *valloc(size_t bytes) {
-    uint32_t before = these_allocations.calls;
-    void *address = FOUND(valloc)(bytes);
-    counted(before, address, bytes);
-    return address;
+    int64_t before = these_allocations.until_sample;
+    void *address = NEXT_OF(valloc)(bytes);
+    return counted(before, address, bytes);
 }
 
 EXPORT void *pvalloc(size_t bytes) {
-    uint32_t before = these_allocations.calls;
-    void *address = FOUND(pvalloc)(bytes);
-    counted(before, address, bytes);
-    return address;
+    int64_t before = these_allocations.until_sample;
+    void *address = NEXT_OF(pvalloc)(bytes);
+    return counted(before, address, bytes);
 }

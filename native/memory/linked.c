@@ -1,16 +1,12 @@
 #include "memory/linked.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "machine/machine.h"
 #include "memory/allocations.h"
 #include "memory/owned.h"
-#include "probes/loaded_plans.h"
+#include "sampler/plans.h"
 #include "sampler/sampler.h"
 
 _Static_assert(sizeof(struct linked_call) == LINKED_CALL_BYTES &&
@@ -42,7 +38,7 @@ void linked_before(struct linked_call *call) {
             call->bytes = 0;
         these_allocations.until_sample -= (int64_t)call->bytes;
     }
-    call->is_due = these_allocations.until_sample < 0;
+    call->is_due = sample_is_due();
     uint64_t old = hook->role == LINKED_REALLOCATE ? argument(call, hook->pointer) : 0;
     call->was_sampled = leaves(old, &call->old);
 }
@@ -114,10 +110,6 @@ static uint64_t value_of(const struct plan *plan, const struct plan_increment *s
     }
 }
 
-static enum probes_reason has_no_traps(const struct plan *plan) {
-    return plan->header->flags & PLAN_HAS_TRAPS ? PROBES_PLAN_DAMAGED : PROBES_DONE;
-}
-
 static void is_put(const struct module *module, const struct loaded_plan *row, enum probes_reason reason) {
     (void)module, (void)row;
     if (reason)
@@ -126,29 +118,13 @@ static void is_put(const struct module *module, const struct loaded_plan *row, e
 
 static struct loaded_plan rows[MOST_MODULES];
 static struct loaded_plans linked = {
-    .rows = rows, .most = MOST_MODULES, .check = has_no_traps, .value_of = value_of, .is_put = is_put};
+    .rows = rows, .most = MOST_MODULES, .check = plan_has_no_traps, .value_of = value_of, .is_put = is_put};
 
 static void look(void) {
-    if (this_process.session && !atomic_load(&this_process.no_system_calls))
-        loaded_plans_look(&linked);
+    plans_look(&linked);
 }
 
-static bool threads_run_already(void) {
-    const char *single = dlsym(RTLD_DEFAULT, "__libc_single_threaded"); // since glibc 2.32
-    return single && !*single;
-}
-
-// Plans lie beside the rings. Code is changed before threads can run it.
 void allocators_start(void) {
-    const char *path = this_process.session_path, *name = strrchr(path, '/');
-    int folder_bytes = name ? (int)(name - path) : 0;
-    size_t bytes = (size_t)snprintf(linked.folder, PATH_MAX, "%.*s/allocators", folder_bytes, path);
-    if (bytes >= PATH_MAX || faccessat(AT_FDCWD, linked.folder, R_OK, 0) != 0)
-        return;
-    if (threads_run_already()) {
+    if (plans_folder(&linked, "allocators") && !plans_start(look))
         atomic_fetch_add(&this_process.session->modules_not_patched, 1);
-        return;
-    }
-    look();
-    modules_watch(look);
 }

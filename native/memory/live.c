@@ -16,7 +16,7 @@ static _Atomic uint64_t sizes[LIVE_BUCKETS][LIVE_PLACES];
 bool live_add(uint64_t address, uint64_t bytes) {
     uint32_t number = live_bucket(address);
     // First, so that nobody who is to find the address looks away.
-    atomic_fetch_add(&live_taken[number], 1);
+    live_hint(address);
     for (int i = 0; i < LIVE_PLACES; i++) {
         uint64_t expected = 0;
         if (!atomic_compare_exchange_strong(&buckets[number].address[i], &expected, being_written))

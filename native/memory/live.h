@@ -7,18 +7,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HIDDEN __attribute__((visibility("hidden"))) // reached without a table of addresses
+
 enum { LIVE_BUCKETS = 1 << 15, LIVE_PLACES = 8 };
 
 // A bucket is a cache line; how many of its places are taken is kept apart, so that asking for the many addresses that
 // were not sampled touches little memory.
-extern _Atomic uint8_t live_taken[LIVE_BUCKETS];
+extern HIDDEN _Atomic uint8_t live_taken[LIVE_BUCKETS];
 
+// Blocks beside each other have buckets beside each other: programs that free much keep little of the table in the
+// cache. What lies 2 MiB apart, as large blocks do, falls apart by the higher bits.
 static inline uint32_t live_bucket(uint64_t address) {
-    return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 49);
+    return (uint32_t)((address ^ address >> 15) >> 6) % LIVE_BUCKETS;
 }
 
 static inline bool live_may_hold(uint64_t address) {
     return atomic_load_explicit(&live_taken[live_bucket(address)], memory_order_relaxed) != 0;
+}
+
+// From now on it may.
+static inline void live_hint(uint64_t address) {
+    atomic_fetch_add(&live_taken[live_bucket(address)], 1);
 }
 
 bool live_add(uint64_t address, uint64_t bytes);     // false when there is no room

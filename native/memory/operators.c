@@ -11,7 +11,7 @@
 
 // Where the C++ library came with a plug-in, none of its functions stand behind ours: it is asked by name. NULL where
 // a plug-in has its own inside, and relies on ours.
-static void *found(_Atomic(void *) *cache, const char *name) {
+__attribute__((noinline, cold)) static void *searched(_Atomic(void *) *cache, const char *name) {
     static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
     void *function = next_function(cache, name);
     for (size_t i = 0; !function && i < sizeof libraries / sizeof *libraries; i++) {
@@ -25,6 +25,11 @@ static void *found(_Atomic(void *) *cache, const char *name) {
     return function;
 }
 
+static inline void *found(_Atomic(void *) *cache, const char *name) {
+    void *function = atomic_load_explicit(cache, memory_order_relaxed);
+    return function ? function : searched(cache, name);
+}
+
 #define FOUND(name) ((__typeof__(&name))found(&next_##name, #name))
 
 // Of plug-ins with their own operators. Nothing that allocates may answer NULL here, and only C++ can throw.
@@ -36,28 +41,44 @@ static void *plainly_allocated(size_t alignment, size_t bytes) {
 }
 
 // Not looked up before the first call: the C++ library may be loaded late. An exception passes through here.
+// Operators that have called malloc often enough in a row are no longer looked at: it counts for them.
+enum { OFTEN_ENOUGH = 16 };
+
 #define NEW(name, alignment, parameters, arguments)                                                                    \
     DECLARE_NEXT(name);                                                                                                \
     EXPORT void *name parameters;                                                                                      \
-    EXPORT void *name parameters {                                                                                     \
-        uint32_t before = these_allocations.calls;                                                                     \
+    static _Atomic uint8_t counted_inside_##name;                                                                      \
+    __attribute__((noinline)) static void *watched##name parameters {                                                  \
+        int64_t before = these_allocations.until_sample;                                                               \
         __typeof__(&name) next = FOUND(name);                                                                          \
         void *address = next ? next arguments : plainly_allocated(alignment, bytes);                                   \
-        if (these_allocations.calls == before)                                                                         \
-            allocated(address, bytes);                                                                                 \
-        return address;                                                                                                \
+        uint8_t inside = these_allocations.until_sample == before ? 0 : counted_inside_##name + 1;                     \
+        atomic_store_explicit(&counted_inside_##name, next ? inside : 0, memory_order_relaxed);                        \
+        return counted(before, address, bytes);                                                                        \
+    }                                                                                                                  \
+    EXPORT void *name parameters {                                                                                     \
+        bool is_known = atomic_load_explicit(&counted_inside_##name, memory_order_relaxed) >= OFTEN_ENOUGH;            \
+        __typeof__(&name) next = atomic_load_explicit(&next_##name, memory_order_relaxed);                             \
+        return is_known ? next arguments : watched##name arguments;                                                    \
     }
 
 #define DELETE(name, parameters, arguments)                                                                            \
     DECLARE_NEXT(name);                                                                                                \
     EXPORT void name parameters;                                                                                       \
-    EXPORT void name parameters {                                                                                      \
+    __attribute__((noinline)) static void watched##name parameters {                                                   \
         __typeof__(&name) next = FOUND(name);                                                                          \
         freed(address);                                                                                                \
         if (next)                                                                                                      \
             next arguments;                                                                                            \
         else                                                                                                           \
             free(address);                                                                                             \
+    }                                                                                                                  \
+    EXPORT void name parameters {                                                                                      \
+        __typeof__(&name) next = atomic_load_explicit(&next_##name, memory_order_relaxed);                             \
+        if (__builtin_expect(!next || live_may_hold((uint64_t)address), 0))                                            \
+            watched##name arguments;                                                                                   \
+        else                                                                                                           \
+            next arguments;                                                                                            \
     }
 
 NEW(_Znwm, 0, (size_t bytes), (bytes))

@@ -108,14 +108,20 @@ bool module_is_linker_or_vdso(const struct module *module) {
 
 // The dynamic linker calls an empty function whenever the list has changed, for debuggers: it gets a jump to us.
 // Nothing is interposed, so that callers of dlopen stay who they are.
-static void (*when_changed)(void);
+enum { MOST_WATCHERS = 2 };
+static void (*when_changed[MOST_WATCHERS])(void);
 
 static void changed_or_about_to(void) {
     if (_r_debug.r_state == RT_CONSISTENT)
-        when_changed();
+        for (int i = 0; i < MOST_WATCHERS && when_changed[i]; i++)
+            when_changed[i]();
 }
 
 bool modules_watch(void (*changed)(void)) {
+    if (when_changed[0]) {
+        when_changed[1] = changed;
+        return true;
+    }
     uint8_t *hook = (uint8_t *)_r_debug.r_brk;
     if (!hook || !code_may_be_hooked(hook))
         return false;
@@ -126,10 +132,11 @@ bool modules_watch(void (*changed)(void)) {
     code_far_jump(far_jump, changed_or_about_to);
     struct code_jump jump = code_hook_jump(hook, stub);
     memcpy(old, jump.at, jump.size);
-    when_changed = changed;
+    when_changed[0] = changed;
     if (memory_put_code(stub, far_jump, sizeof far_jump) &&
         memory_overwrite((uintptr_t)jump.at, jump.new, old, jump.size))
         return true;
+    when_changed[0] = NULL;
     munmap(stub, PAGE);
     return false;
 }

@@ -29,7 +29,7 @@ bool module_holds(const struct module *module, uint64_t address);
 bool module_is_linker_or_vdso(const struct module *module);
 
 // Has `changed` called whenever libraries were loaded or unloaded, under the dynamic linker's lock and before any code
-// of a new one runs. False if it cannot be.
+// of a new one runs. False if it cannot be. At most two may ask for it.
 bool modules_watch(void (*changed)(void));
 
 #endif

@@ -68,3 +68,7 @@ uint64_t now_in_signal(void) {
         return atomic_load(&frozen_ns);
     }
 }
+
+bool clock_counter_readable_in_signal(void) {
+    return atomic_load_explicit(&source, memory_order_relaxed) != CLOCK_SAMPLES;
+}

@@ -84,8 +84,8 @@ static uint64_t in_file(int fd, const Elf64_Ehdr *header, uint64_t address) {
     return 0;
 }
 
-// As src/whyperf/collect/sanitizers.py has them: libraries that end the program, or keep signals back, unless they are
-// loaded first.
+// As src/whyperf/collect/target/sanitizers.py has them: libraries that end the program, or keep signals back, unless
+// they are loaded first.
 static bool is_sanitizer(const char *library) {
     static const char *const names[] = {"libasan.so",       "libhwasan.so",       "libtsan.so",
                                         "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.tsan"};

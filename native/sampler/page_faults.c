@@ -1,6 +1,7 @@
 // Samples of page faults: who touches memory for the first time, whatever allocated it.
 //
-// The kernel signals every Nth fault of a thread's own code. A page that was sampled is looked at again now and then,
+// The kernel signals every Nth fault of a thread's own code; where they come too fast, not every signal makes a sample.
+// A page that was sampled is looked at again now and then,
 // and when the process ends: munmap, madvise and brk may have given it back.
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -56,6 +57,7 @@ static bool start_event(void) {
 }
 
 void page_faults_start(void) {
+    this_thread.faults = (struct fault_costs){.signals_per_sample = 1};
     this_thread.fault_fd = -1;
     this_thread.fault_buffer = NULL;
     if (!this_thread.slot || !this_process.session->fault_interval)
@@ -128,7 +130,8 @@ static void look_at_in_signal(uint32_t place) {
 
 static void take_sample_in_signal(const ucontext_t *context, uint64_t begin) {
     uint64_t address = faulting_address_in_signal();
-    struct whyperf_memory memory = {address, PAGE_BYTES, this_process.session->fault_interval, WHYPERF_MEMORY_FAULTED};
+    uint64_t interval = (uint64_t)this_process.session->fault_interval * this_thread.faults.signals_per_sample;
+    struct whyperf_memory memory = {address, PAGE_BYTES, interval, WHYPERF_MEMORY_FAULTED};
     struct walk_request request = {.context = context, .no_values = true};
     if (!sample_write_in_signal(&request, 0, begin, &memory)) {
         atomic_fetch_add(&this_process.session->allocations_lost, 1);
@@ -142,10 +145,33 @@ static void take_sample_in_signal(const ucontext_t *context, uint64_t begin) {
         look_at_in_signal(atomic_fetch_add(&looked_at, 1));
 }
 
+// Samples are to take between a 200th and a 50th of the thread's time. One that takes long was interrupted.
+static void adapt_interval_in_signal(uint64_t cost) {
+    enum { WINDOW = 16, MOST = 50, LEAST = 200, MOST_SIGNALS = 64, LONG_NS = 100 * 1000 };
+    struct fault_costs *faults = &this_thread.faults;
+    faults->cost_ns += cost < LONG_NS ? cost : LONG_NS;
+    if (++faults->samples % WINDOW)
+        return;
+    if (atomic_load(&this_process.no_system_calls))
+        return;
+    uint64_t now = thread_cpu_ns_in_signal(), elapsed = now - faults->since;
+    if (faults->cost_ns > elapsed / MOST && faults->signals_per_sample < MOST_SIGNALS)
+        faults->signals_per_sample *= 2;
+    else if (faults->cost_ns < elapsed / LEAST && faults->signals_per_sample > 1)
+        faults->signals_per_sample /= 2;
+    faults->since = now;
+    faults->cost_ns = 0;
+}
+
 void page_fault_sample_in_signal(const ucontext_t *context) {
+    if (++this_thread.faults.signals < this_thread.faults.signals_per_sample)
+        return;
+    this_thread.faults.signals = 0;
     uint64_t begin = now_in_signal();
     take_sample_in_signal(context, begin);
-    sample_note_cost_in_signal(now_in_signal() - begin);
+    uint64_t cost = now_in_signal() - begin;
+    sample_note_cost_in_signal(cost);
+    adapt_interval_in_signal(cost);
 }
 
 // What was given back before the process ends. Its own threads may still run.

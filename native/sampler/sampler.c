@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "latency/latency.h"
 #include "machine/machine.h"
 #include "sampler/sampler.h"
 #include "values/copy.h"
@@ -276,6 +277,7 @@ static void start_watching(int argc, char **argv) {
     modules_leave_in_signal();
     if (allocators_start && session->memory_interval)
         allocators_start();
+    latency_start();
     timer_start();
 }
 

@@ -35,6 +35,12 @@ struct following_costs {
     uint32_t with_ns, without_ns, chance;
 };
 
+// How many signals of page faults make a sample, and what samples have cost since that was last asked.
+struct fault_costs {
+    uint32_t signals_per_sample, signals, samples;
+    uint64_t cost_ns, since;
+};
+
 struct thread_state {
     struct whyperf_slot *slot; // NULL: not sampled
     unsigned char *ring;
@@ -48,8 +54,9 @@ struct thread_state {
     int timer;    // kernel id, -1: none
     int event_fd; // the number that a perf event's signals carry, -1: none
     void *event_page;
-    int fault_fd;           // the same of the event of page faults
-    void *fault_buffer;     // where the kernel says which page it was; NULL: not sampled
+    int fault_fd;       // the same of the event of page faults
+    void *fault_buffer; // where the kernel says which page it was; NULL: not sampled
+    struct fault_costs faults;
     uint64_t second_expiry; // thread CPU time at which the timer goes on after a first, early signal; 0: nothing to do
     uint32_t periods_per_sample;
     uint32_t recent_samples;
@@ -89,6 +96,7 @@ uint64_t now_in_signal(void);
 void clock_freeze(bool counter_readable); // from now on without system calls
 void clock_thaw(void);
 void clock_advance_in_signal(uint64_t ns);
+bool clock_counter_readable_in_signal(void); // the processor's; uses no vector registers
 
 // ring.c
 bool slot_take(void);
@@ -119,6 +127,7 @@ void timer_note_tick_in_signal(uint64_t now);
 void timer_slow_down_in_signal(void);
 bool is_sampling_signal_in_signal(const siginfo_t *info);
 extern char timer_cookie;
+uint64_t thread_cpu_ns_in_signal(void); // a system call
 
 bool timers_can_queue(void);
 // Have an open perf event signal this thread; what to map of it, or MAP_FAILED.

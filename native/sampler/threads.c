@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "latency/latency.h"
 #include "sampler/sampler.h"
 
 DECLARE_NEXT(pthread_create);
@@ -76,10 +77,7 @@ void thread_enroll(uint64_t stack_low, uint64_t stack_high, bool blocks_signal) 
 }
 
 static void record_end(void) {
-    struct whyperf_thread_end end = {0};
-    struct timespec cpu;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-        end.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+    struct whyperf_thread_end end = {.cpu_ns = thread_cpu_ns_in_signal()};
     prctl(PR_GET_NAME, end.name);
     ring_write_in_signal(WHYPERF_RECORD_THREAD_END, 0, &end, sizeof end);
 }
@@ -224,6 +222,7 @@ static void begin_forked_child(void) {
     this_thread.event_page = NULL;
     this_thread.fault_fd = -1;
     this_thread.fault_buffer = NULL;
+    latency_after_fork();
     environment_after_fork();
     if (!this_process.session || atomic_load(&this_process.no_system_calls))
         return;

@@ -37,9 +37,9 @@ static struct timespec as_timespec(uint64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
 }
 
-static uint64_t read_clock(clockid_t clock) {
+uint64_t thread_cpu_ns_in_signal(void) {
     struct timespec now = {0};
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -65,7 +65,7 @@ static bool set_first_expiry(int id) {
     uint64_t since_expiry = random_below(this_process.period_ns, 0);
     uint64_t to_next = this_process.period_ns - since_expiry;
     bool still_to_come = since_expiry < since_tick();
-    this_thread.second_expiry = still_to_come ? read_clock(CLOCK_THREAD_CPUTIME_ID) + to_next : 0;
+    this_thread.second_expiry = still_to_come ? thread_cpu_ns_in_signal() + to_next : 0;
     struct itimerspec when = {.it_interval = as_timespec(this_process.period_ns),
                               .it_value = as_timespec(still_to_come ? 1 : to_next)};
     return syscall(SYS_timer_settime, id, 0, &when, NULL) == 0;

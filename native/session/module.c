@@ -1,4 +1,7 @@
 // `whyperf.collect._session`: the recorder's side of the rings file, in C because it runs all the time.
+#include <time.h>
+
+#include "machine/machine.h"
 #include "session/bindings.h"
 #include "session/contexts.h"
 #include "session/rings.h"
@@ -70,10 +73,31 @@ static PyObject *intern_contexts(PyObject *Py_UNUSED(module), PyObject *args) {
     return result;
 }
 
+// Of several pairs the one whose readings lie closest together: somebody may have interrupted the others.
+static PyObject *read_ticks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    enum { TRIES = 8 };
+    uint64_t ticks = 0, closest = UINT64_MAX;
+    struct timespec now = {0};
+    for (int i = 0; i < TRIES; i++) {
+        struct timespec between;
+        uint64_t before = machine_ticks();
+        clock_gettime(CLOCK_MONOTONIC, &between);
+        uint64_t apart = machine_ticks() - before;
+        if (apart >= closest)
+            continue;
+        closest = apart;
+        ticks = before + apart / 2;
+        now = between;
+    }
+    return Py_BuildValue("(KK)", (unsigned long long)ticks,
+                         (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec);
+}
+
 static PyMethodDef functions[] = {
     {"create", create, METH_VARARGS,
      "Make a rings file: path, rate_hz, use_perf_events, tables, library, values_depth, memory_interval, "
      "fault_interval."},
+    {"ticks", read_ticks, METH_NOARGS, "The processor's counter, and CLOCK_MONOTONIC in ns at the same moment."},
     {"intern_contexts", intern_contexts, METH_VARARGS,
      "The calling-context tree of stacks given as frames, innermost first, and their ends: parents, frames, leaves."},
     {"number_distinct", session_number_distinct, METH_O, "Numbers of equal keys, and where each appeared first."},

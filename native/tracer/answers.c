@@ -54,6 +54,16 @@ PyObject *records_list(struct tracer *tracer, struct cpu_position *positions, u6
     return list;
 }
 
+PyObject *oldest_times(const struct tracer *tracer) {
+    PyObject *list = PyList_New(0);
+    for (u32 cpu = 0; list && cpu < tracer->settings->cpus; cpu++) {
+        u64 time = oldest_time(tracer, cpu);
+        if (time && !append(list, PyLong_FromUnsignedLongLong(time)))
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 static bool list_unknown(PyObject *list, const struct known_processes *known, u32 pid) {
     if (pid == 0 || pid >= known->size || known->flags[pid])
         return true;

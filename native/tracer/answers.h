@@ -9,6 +9,8 @@
 
 // [(CPU, records)] from each CPU's position on, but none before `since`; adds to *lost what was overwritten.
 PyObject *records_list(struct tracer *tracer, struct cpu_position *positions, u64 since, u64 *lost);
+// When each CPU's oldest record was made, of those that have one.
+PyObject *oldest_times(const struct tracer *tracer);
 // A flag a process number.
 struct known_processes {
     u8 *flags;

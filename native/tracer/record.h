@@ -1,6 +1,7 @@
 // What the kernel side writes, one fixed-size record an event, and what everybody else reads.
 //
-// The same text is compiled for BPF, for the loader and for the decoder; `recording/events.py` names the same kinds.
+// The same text is compiled for BPF, for the loader and for the decoder; `recording/schemas/events.py` names the same
+// kinds.
 #ifndef WHYPERF_TRACER_RECORD_H
 #define WHYPERF_TRACER_RECORD_H
 

@@ -57,6 +57,18 @@ struct records_copy copy_records(const struct tracer *tracer, u32 cpu, u64 *posi
     return copy;
 }
 
+u64 oldest_time(const struct tracer *tracer, u32 cpu) {
+    struct trace_record few[16];
+    u64 waiting = records_waiting(tracer, cpu, 0);
+    // What is written meanwhile goes over the oldest: if they are gone when they have been copied, further on.
+    for (u64 ahead = 0; ahead < waiting; ahead = 2 * ahead + 16) {
+        u64 position = read_once(&tracer_cpu(tracer, cpu)->committed) - waiting + ahead;
+        if (copy_records(tracer, cpu, &position, few, 16).count)
+            return few[0].time;
+    }
+    return 0;
+}
+
 static bool reserve(struct stacks_copy *copy, u64 more) {
     if (copy->capacity - copy->size >= more)
         return true;

@@ -15,6 +15,9 @@ u64 records_waiting(const struct tracer *tracer, u32 cpu, u64 position);
 struct records_copy copy_records(const struct tracer *tracer, u32 cpu, u64 *position, struct trace_record *into,
                                  u64 room);
 
+// When the first of them happened that is still kept; 0 if none is.
+u64 oldest_time(const struct tracer *tracer, u32 cpu);
+
 // Stacks in one piece of memory: struct traced_stack with its addresses, one after the other.
 struct stacks_copy {
     u8 *bytes;

@@ -161,6 +161,15 @@ static PyObject *tracer_snapshot(Tracer *self, PyObject *argument) {
     return Py_BuildValue("NN", records, stacks);
 }
 
+static PyObject *tracer_oldest(Tracer *self, PyObject *unused) {
+    (void)unused;
+    if (!tracer_enter(self))
+        return NULL;
+    PyObject *times = oldest_times(self->tracer);
+    tracer_leave(self);
+    return times;
+}
+
 static PyObject *tracer_type_counters(Tracer *self, PyObject *unused) {
     (void)unused;
     if (!tracer_enter(self))
@@ -350,6 +359,7 @@ static PyMethodDef methods[] = {
     {"drain", (PyCFunction)tracer_drain, METH_NOARGS, NULL},
     {"new_stacks", (PyCFunction)tracer_new_stacks, METH_NOARGS, NULL},
     {"snapshot", (PyCFunction)tracer_snapshot, METH_O, NULL},
+    {"oldest", (PyCFunction)tracer_oldest, METH_NOARGS, NULL},
     {"counters", (PyCFunction)tracer_type_counters, METH_NOARGS, NULL},
     {"sheds", (PyCFunction)tracer_sheds, METH_NOARGS, NULL},
     {"serve", (PyCFunction)tracer_serve, METH_O, NULL},

@@ -22,13 +22,13 @@ from typing import Any
 from rich.console import Console
 
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.engine_claims.values import Method
 from whyperf.diagnose.recording_kinds import are_deep, parted
-from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
-from whyperf.recording.limits import MOST_ROWS
-from whyperf.recording.reader import Recording
+from whyperf.recording.safe_files.limits import MOST_ROWS
+from whyperf.recording.sealed.reader import Recording
 from whyperf.recording.symptom import parse_symptom
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
@@ -36,7 +36,7 @@ from whyperf.report.html.notebook import first_screen
 from whyperf.report.html.page import render as render_page
 from whyperf.report.json import to_json
 from whyperf.report.terminal import render
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 __all__ = ["Answer", "Recording", "Suspect", "Symptom", "Verdict", "VerdictKind", "compared", "diagnose", "open"]
 

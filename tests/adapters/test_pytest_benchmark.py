@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.plan import ComparisonPlan

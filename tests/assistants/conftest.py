@@ -17,6 +17,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult
 
+from tests.shared_cache import SHARED_CACHE
+
 SOURCE = Path(__file__).parent / "programs" / "ledger.c"
 
 
@@ -66,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def assistant(folder: Path) -> Iterator[Assistant]:
     command, *arguments = server_command(folder)
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     server = StdioServerParameters(command=command, args=arguments, env=environment, cwd=folder.parent)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(stdio_client(server))) as client:
         yield Assistant(portal, client, folder)

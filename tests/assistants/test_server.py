@@ -20,13 +20,13 @@ from mcp.types import CallToolResult
 import whyperf
 from tests.assistants.conftest import SOURCE, Assistant, compared_progress, server_command
 from tests.cli.conftest import refused, sentence  # noqa: F401 (a fixture)
+from tests.patience import PATIENCE_S
 from whyperf.assistants.folders import folders_of
 from whyperf.assistants.jobs import Jobs
 from whyperf.assistants.server import made
 from whyperf.assistants.texts import LONGEST
 
 READ_ONLY = ["diagnose", "explain", "source_of"]
-DEADLINE_S = 30
 
 
 def text(result: CallToolResult) -> str:
@@ -47,7 +47,7 @@ def line_of(code: str) -> int:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + DEADLINE_S
+    end = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return condition()
@@ -205,7 +205,7 @@ def test_only_messages_are_written_and_the_target_dies_with_the_server(folder: P
     time.sleep(0.5)
     # WHEN the server is killed
     server.send_signal(signal.SIGKILL)
-    written, _ = server.communicate(timeout=DEADLINE_S)
+    written, _ = server.communicate(timeout=PATIENCE_S)
     # THEN the target ends, its recording can be read, and all that was written is messages of the server's own
     assert eventually(lambda: not running(*target) and not running(recorder))
     assert whyperf.open(folder / "killed").manifest.stopped_by == "interrupt"

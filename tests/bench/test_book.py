@@ -17,6 +17,8 @@ from bench.speed.meter import Cost, Inside
 from bench.speed.sizes import Line
 from bench.speed.tools import NONE
 
+from tests.patience import PATIENCE_S
+
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +105,7 @@ os.wait()
         # WHEN both are watched until they hold it
         with AnonymousMemory(process.pid) as anonymous:
             process.stdout.readline()
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE_S
             while anonymous.peak_bytes < 80_000_000 and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.stdin.close()

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests.engines.made import recording
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import VerdictKind
-from whyperf.recording.events import EVENTS, EventKind
-from whyperf.recording.manifest import Deep
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import VALUES, VARIABLES, WORK
-from whyperf.recording.writer import write_recording
+from whyperf.recording.schemas.events import EVENTS, EventKind
+from whyperf.recording.schemas.tables import VALUES, VARIABLES, WORK
+from whyperf.recording.sealed.manifest import Deep
+from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import write_recording
 
 _KINDS = (EventKind.FORK, EventKind.EXEC, EventKind.SWITCH, EventKind.SYSCALL, EventKind.SYSCALL, EventKind.EXIT)
 

@@ -15,7 +15,7 @@ from bench.cases.case import Case, Truth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 
 CASE = Case(
     id="example",

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from tests.patience import PATIENCE_S
+
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _OPERATORS = re.compile(r"\s*(==|!=)\s*")
 
@@ -64,7 +66,7 @@ class Job:
             },
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=PATIENCE_S,
             check=False,
         )
         if "id" in step:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.ci.base import default_base
 from whyperf.cli.main import main
 from whyperf.errors import WhyperfError
@@ -121,7 +122,7 @@ def test_ctrl_c_keeps_what_is_finished(repository: Path) -> None:
         time.sleep(0.5)
         job.send_signal(signal.SIGINT)
         said = job.stderr.read()
-        assert job.wait(20) == 130
+        assert job.wait(PATIENCE_S) == 130
     assert "Interrupted: what was finished is in the report." in said
     report = json.loads((repository / "report.json").read_text())
     assert report["interrupted"] is True

@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from tests.patience import PATIENCE_S
+
 from .composite import with_programs
 from .conftest import ROOT, Project, fake, git, install
 
@@ -59,7 +61,7 @@ def run_job(
         },
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE_S,
         check=False,
     )
 

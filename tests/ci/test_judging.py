@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from whyperf.ci.judging import judge_change
 from whyperf.ci.policy import FailOn, exit_status
 from whyperf.ci.state import BenchmarkState
+from whyperf.diagnose.measured.significance import Direction, Measure, judge
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction, Measure, judge
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, Verdict, VerdictKind
 
 FLOORS = DiagnoseSettings().cpu

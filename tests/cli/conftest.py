@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 from whyperf.cli.main import main
 
 Done = subprocess.CompletedProcess[str]
@@ -23,9 +25,9 @@ def whyperf(tmp_path: Path) -> Whyperf:
             [sys.executable, "-m", "whyperf", *arguments],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=PATIENCE_S,
             cwd=cwd or tmp_path,
-            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), **(environment or {})},
+            env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE, **(environment or {})},
             stdin=subprocess.DEVNULL,
             check=False,
         )

@@ -12,7 +12,7 @@ import whyperf
 from tests.engines.made import recording
 from whyperf.diagnose.verdict import VerdictKind  # the part of the same name as the function
 from whyperf.errors import WhyperfError
-from whyperf.recording.writer import write_recording
+from whyperf.recording.sealed.writer import write_recording
 from whyperf.report.html.page import is_installed
 
 

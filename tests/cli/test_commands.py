@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Whyperf, sentence
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 from whyperf.cli import demo
 from whyperf.cli.main import COMMANDS
 from whyperf.cli.record import conclude
-from whyperf.collect.lifecycle import RunOutcome
+from whyperf.collect.setup.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, order, pairs_for
 from whyperf.comparison.endings import endings
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 BUSY = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"
 
@@ -43,7 +45,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_recording_loads_no_columns_before_the_target_has_run() -> None:
-    check = "import sys; import whyperf.cli.record, whyperf.collect.runner\n"
+    check = "import sys; import whyperf.cli.record, whyperf.collect.runs.runner\n"
     check += "sys.exit(bool({'numpy', 'pyarrow', 'numba', 'rich'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, check=False).returncode == 0
 
@@ -160,9 +162,10 @@ def test_record_seals_and_says_so_on_stderr(whyperf: Whyperf, tmp_path: Path) ->
 def test_recording_of_a_killed_recorder_opens(whyperf: Whyperf, tmp_path: Path) -> None:
     # GIVEN a recorder that is killed while its target works
     command = [sys.executable, "-m", "whyperf", "record", "-o", "rec", "--", "sh", "-c", BUSY.format(n=10_000_000)]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     started = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True)
-    time.sleep(1.5)
+    while not list(tmp_path.glob("rec/raw/log-*")):
+        time.sleep(0.05)
     # WHEN both are killed at once, and the recording is opened
     os.killpg(started.pid, signal.SIGKILL)
     started.wait()
@@ -248,7 +251,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     def seal(path: Path) -> None:
         raise WhyperfError(f"{path} cannot be written: No space left on device.", "df -h .")
 
-    monkeypatch.setattr("whyperf.seal.seal", seal)
+    monkeypatch.setattr("whyperf.seal.opening.seal", seal)
 
 
 def test_a_disk_that_filled_up_leaves_the_targets_status_alone(
@@ -296,7 +299,7 @@ def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path:
     # GIVEN a comparison whose third run never ends
     busy = f"sh -c '{BUSY.format(n=50000)}; [ ! -e out/bad-2 ] || sleep 60'"
     command = [sys.executable, "-m", "whyperf", "compare", "--quick", "--good", busy, "--bad", busy, "-o", "out"]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True
     ) as started:
@@ -305,7 +308,7 @@ def test_an_interrupted_comparison_says_what_is_kept(whyperf: Whyperf, tmp_path:
         time.sleep(0.5)
         # WHEN the user presses Ctrl-C
         os.killpg(started.pid, signal.SIGINT)
-        said = started.communicate(timeout=60)[1]
+        said = started.communicate(timeout=PATIENCE_S)[1]
     # THEN the complete runs are named in a command that compares them
     assert started.returncode == 130
     assert "1 good and 1 bad runs are complete; what was recorded is kept in out." in said

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Whyperf
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
 
@@ -43,11 +45,11 @@ def _pasted(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["/bin/sh", "-c", re.sub(r"\bwhyperf(?= )", lambda _: here, command, count=1)],
         cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -82,17 +84,17 @@ def test_an_interrupted_further_pass_leaves_the_verdict_of_the_runs_before(batch
     # GIVEN a comparison whose counting runs never end
     sides = ("./batches out/good-4 < few", "./batches out/good-4 < many")
     command = [sys.executable, "-m", "whyperf", "compare", "--budget", "5m", "-o", "out", *sides]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(batches / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=batches, env=environment, start_new_session=True, text=True, **pipes) as started:
-        until = time.monotonic() + 120
+        until = time.monotonic() + PATIENCE_S
         while not (batches / "out" / "good-4" / "stdout").exists():
             assert time.monotonic() < until and started.poll() is None
             time.sleep(0.05)
         time.sleep(0.5)
         # WHEN the user presses Ctrl-C
         os.killpg(started.pid, signal.SIGINT)
-        shown, said = started.communicate(timeout=60)
+        shown, said = started.communicate(timeout=PATIENCE_S)
     # THEN the first runs' verdict is shown, and their recordings are kept
     assert started.returncode == 0, said
     assert "interrupted; the verdict is of the runs before that" in said

@@ -7,13 +7,22 @@ import subprocess
 import pytest
 
 from whyperf.cli.main import COMMANDS, main
-from whyperf.cli.reference import commands_document
+from whyperf.cli.reference import commands_document, overview
 
 
 def test_every_command_has_its_section():
     document = commands_document()
     for name in COMMANDS:
         assert f"## whyperf {name}\n" in document
+
+
+def test_the_overview_leads_to_every_command_and_can_be_pasted():
+    page = overview()
+    for name, summary in COMMANDS.items():
+        assert f".BR whyperf\\-{name} (1)\n{summary.partition('-')[0]}" in page
+    requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
+    assert requests <= {".TH", ".SH", ".TP", ".BR", ".B", ".I", ".RI", ".nf", ".fi"}
+    assert 'whyperf compare "./tool small.txt" "./tool big.txt"' in page
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyperf.collect.program import Program, Redirection
-from whyperf.collect.shell import command_line, needs_only_redirections, needs_shell, typed, without_shell
-from whyperf.collect.spawn import spawn
+from whyperf.collect.target.program import Program, Redirection
+from whyperf.collect.target.shell import command_line, needs_only_redirections, needs_shell, typed, without_shell
+from whyperf.collect.target.spawn import spawn
 from whyperf.errors import WhyperfError
 
 

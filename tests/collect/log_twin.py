@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from whyperf.recording.chunks import ChunkKind, ChunkReader
-from whyperf.recording.ringrecords import OWNER, RECORD, RingRecordKind
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
+from whyperf.recording.raw_log.ringrecords import OWNER, RECORD, RingRecordKind
 
 Decoded = tuple[int, int, int, int, tuple[int, ...] | bytes]  # sequence, kind, detail, time, pcs or payload
 

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from tests.collect.ring_producer import Rings, Thread
 from whyperf.collect._session import Drainer
-from whyperf.collect.start import start_of, write_start
-from whyperf.debuginfo.decisions import DecidingLine
-from whyperf.recording import ringrecords
-from whyperf.recording.manifest import Sampling
-from whyperf.recording.rawlog import RawLogWriter
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.collect.setup.start import start_of, write_start
+from whyperf.debuginfo.control_flow.decisions import DecidingLine
+from whyperf.recording.raw_log import ringrecords
+from whyperf.recording.raw_log.log_writer import RawLogWriter
+from whyperf.recording.sealed.manifest import Sampling
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 
 class OpenRecording:

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 from whyperf.collect import _session
-from whyperf.recording import ringrecords
+from whyperf.recording.raw_log import ringrecords
 
 HEADER_BYTES = 16 * 1024
 SLOTS = 4096

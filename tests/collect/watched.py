@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.unwind.building import PROGRAMS, compile_program
 from whyperf.collect._stacks import Reader
-from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.ringrecords import OWNER, RECORD, RingRecordKind
+from whyperf.recording.raw_log.chunks import ChunkKind
+from whyperf.recording.raw_log.ringrecords import OWNER, RECORD, RingRecordKind
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 from bench.count_plans import Listed, listed
 
 from tests.counts.machine import MACHINE, ROOT
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import Coverage, make_plan
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 # A stripped program in C with an interpreter's switch in it, and a library in C++ with thousands of landing pads.
 BINARIES = [Path(f"{ROOT}/usr/bin/bash"), Path(f"{ROOT}/usr/lib/{MACHINE}-linux-gnu/libstdc++.so.6")]

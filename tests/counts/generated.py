@@ -9,7 +9,7 @@ from enum import Enum
 from hypothesis import strategies as st
 
 from tests.counts.machine import LineEdge
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 # Apart, so that jumps from one to another are never short ones.
 _HEAD = """#include <stdio.h>

@@ -22,14 +22,16 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.patience import PATIENCE_S
 from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, UncountedReason, counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.sites import sites_of
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 ROOT = os.environ.get("WHYPERF_TEST_X86_ROOT", "")
 NATIVE = Path(__file__).parents[2] / "native"
@@ -45,7 +47,6 @@ _WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 _CODE = ["-O2", "-g", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt", "-fno-stack-protector"]
 _LINKED = ["-Wl,-z,now", "-Wl,-z,defs", "-Wl,-z,initfirst"]
 _LIBRARY_FLAGS = [*_WARNINGS, *_CODE, *_LINKED]
-_SECONDS = 120
 UNCOUNTED = -1
 
 Edge = tuple[str, str, CallKind]
@@ -125,7 +126,7 @@ class Machine:
                 while not output.endswith(kill_when):
                     output += running.stdout.read(1)
                 running.send_signal(signal.SIGKILL)
-            rest, errors = running.communicate(timeout=_SECONDS)
+            rest, errors = running.communicate(timeout=PATIENCE_S)
         return Ran(running.returncode, output + rest, errors)
 
     def edges(self, binary: Path, processes: Sequence[CountedProcess]) -> Counter[Edge]:

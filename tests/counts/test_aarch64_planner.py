@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.counts.binaries import BINARIES, planned
 from tests.counts.machine import MACHINE, Machine
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.machines import AARCH64
 from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.plan_cache import load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan, PlanFlags, Rows
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _INCREMENT_BYTES = 24
 needs_machine = pytest.mark.skipif(MACHINE != "aarch64", reason="compiles for 64-bit ARM, or looks at its programs")
@@ -28,9 +28,12 @@ def text_of(word: int, address: int) -> str:
     return f"{mnemonic} {operands}"
 
 
-def stub_of(plan: PatchPlan, patch: Rows) -> Iterator[str]:
-    """What runs instead, up to what surely leaves; increments as `count`."""
-    counted = {int(at): int(counter) for at, counter in plan.increments.tolist()}
+def increments_of(plan: PatchPlan) -> set[int]:
+    return {int(at) for at, _ in plan.increments.tolist()}
+
+
+def stub_of(plan: PatchPlan, patch: Rows, counted: Container[int]) -> Iterator[str]:
+    """What runs instead, up to what surely leaves; increments, which begin at `counted`, as `count`."""
     at = int(patch["stub"])
     while True:
         if at in counted:
@@ -54,7 +57,7 @@ def built(word: int, kind: CallKind, target: int = -1, *, entered: bool = False)
     else:
         stubs.by_register(site, entered=entered)
     plan = stubs.plan("00", PlanFlags.NONE)
-    return list(stub_of(plan, plan.patches[0]))
+    return list(stub_of(plan, plan.patches[0], increments_of(plan)))
 
 
 def test_calls_and_jumps_by_distance() -> None:
@@ -109,7 +112,7 @@ def test_first_instructions_do_elsewhere_what_they_did(word: int, moved: list[st
     stubs = Stubs()
     stubs.entry(0x5000, 0x5000, word)
     plan = stubs.plan("00", PlanFlags.NONE)
-    found = list(stub_of(plan, plan.patches[0]))
+    found = list(stub_of(plan, plan.patches[0], increments_of(plan)))
     back = [] if words.is_conditional(word) or Form.JUMP.holds(word) else ["b #0x5004"]
     assert found == ["count", *moved, *back]
 
@@ -125,11 +128,11 @@ def test_what_is_not_moved() -> None:
 )
 def test_stubs_of_real_binaries_do_what_was_replaced(binary: Path) -> None:
     plan, _ = planned(binary)
-    by_kind: Counter[str] = Counter()
+    by_kind, counted = Counter[str](), increments_of(plan)
     for patch in plan.patches[:: max(1, len(plan.patches) // 4000)]:
         address = int(patch["at"])
         word = int.from_bytes(bytes(patch["old"])[:4], "little")
-        old, stub = text_of(word, address), [one for one in stub_of(plan, patch) if one != "count"]
+        old, stub = text_of(word, address), [one for one in stub_of(plan, patch, counted) if one != "count"]
         by_kind[old.split()[0]] += 1
         if Form.CALL.holds(word) or Form.JUMP.holds(word):
             assert stub == [f"b {old.split()[1]}"], old

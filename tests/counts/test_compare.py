@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
+
 PROGRAM = """
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline))
@@ -31,10 +34,10 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "whyperf", *arguments],
         cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE_S,
         check=False,
     )
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.counts.machine import Machine, counting_machine, reasons
 from whyperf.collect.counts.counter_files import UncountedReason, counted_processes
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import PATCH, read
 

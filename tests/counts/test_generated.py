@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.counts.generated import Program, programs
 from tests.counts.machine import UNCOUNTED, counting_machine
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 _GENERATED = re.compile(r"f\d+")
 

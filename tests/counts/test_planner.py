@@ -9,12 +9,12 @@ import pytest
 
 from tests.counts.binaries import BINARIES, disassembled, planned
 from tests.counts.machine import Machine
-from whyperf.debuginfo import describe
-from whyperf.debuginfo.elf import read_elf
+from whyperf.debuginfo.describe import describe
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, read, written
 from whyperf.debuginfo.probes.stretches import stretches
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 
 @pytest.mark.parametrize("binary", BINARIES, ids=lambda path: path.name)

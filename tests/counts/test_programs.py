@@ -10,7 +10,7 @@ import pytest
 
 from tests.counts.machine import MACHINE, USES_REGISTER, Machine, Ran, reasons
 from whyperf.collect.counts.counter_files import UncountedReason
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 CALL, POINTER, ENTRY, TAIL = CallKind.CALL, CallKind.POINTER, CallKind.ENTRY, CallKind.TAIL
 APART = "#define APART __attribute__((noipa, aligned(512)))\n"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.counts.machine import ROOT, Machine, modules_of
-from whyperf.debuginfo import describe
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 BASH = r"""
 declare -A seen

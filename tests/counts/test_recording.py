@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.counts.machine import ROOT, Machine, environment_outside, preloaded
+from tests.shared_cache import SHARED_CACHE
 from whyperf.cli import record
 from whyperf.cli.counts_options import check_counts
 from whyperf.cli.main import main
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.counts.run import check_counts_here, record_counts
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.errors import WhyperfError
-from whyperf.recording.call_tables import CallKind
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.schemas.call_tables import CallKind
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 SOURCE = """#include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ int main(int count, char **arguments) {
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", SHARED_CACHE)
 
 
 def recorded(machine: Machine, *arguments: str, lifecycle: Lifecycle | None = None) -> Recording:

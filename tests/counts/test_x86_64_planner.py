@@ -11,7 +11,7 @@ from capstone import x86
 
 from tests.counts.binaries import BINARIES, planned
 from tests.counts.machine import MACHINE
-from whyperf.debuginfo.elf import read_elf
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.plan_file import PatchKind
@@ -19,7 +19,7 @@ from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.stretches import stretches
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump, movable, pointer_jump
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 needs_binaries = pytest.mark.skipif(MACHINE != "x86_64", reason="looks at Debian's own x86-64 programs")
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 
 from .building import Builder
 

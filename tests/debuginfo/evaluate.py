@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whyperf.debuginfo.variables_table import Flag, LocationKind, VariablesTable
+from whyperf.debuginfo.variable_tables.table import Flag, LocationKind, VariablesTable
 
 ReadMemory = Callable[[int, int], bytes | None]
 """Bytes at a run-time address, or None where there are none."""

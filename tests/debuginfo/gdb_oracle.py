@@ -24,7 +24,7 @@ sys.path[:0] = settings["path"]
 import gdb  # noqa: E402
 
 from tests.debuginfo.evaluate import Frame, evaluate, evaluate_fields  # noqa: E402
-from whyperf.debuginfo.variables_table import KINDS, read_table  # noqa: E402
+from whyperf.debuginfo.variable_tables.table import KINDS, read_table  # noqa: E402
 
 MACHINE = platform.machine()
 # By DWARF number, those that callers still have, and the vectors with their low eight bytes.

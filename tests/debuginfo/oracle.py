@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.debuginfo import describe
-from whyperf.debuginfo.elf import read_elf
-from whyperf.debuginfo.variables import VariablesTable, table_file, write_table
+from whyperf.debuginfo.describe import describe
+from whyperf.debuginfo.elf_files.elf import read_elf
+from whyperf.debuginfo.variable_tables.making import VariablesTable, table_file, write_table
 
 from .building import needed
 

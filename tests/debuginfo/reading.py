@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 
 from .building import run
 

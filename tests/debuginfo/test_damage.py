@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from whyperf.debuginfo import _debuginfo, describe
+from tests.patience import PATIENCE_S
+from whyperf.debuginfo import _debuginfo
+from whyperf.debuginfo.describe import describe
 
 from .building import Builder, run
 
@@ -146,7 +148,7 @@ def test_reading_can_be_interrupted(tmp_path: Path) -> None:
     process.send_signal(2)
 
     # THEN
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert "KeyboardInterrupt" in errors
 
 

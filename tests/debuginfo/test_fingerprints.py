@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.debuginfo import cache
 from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.code_maps import cache
 from whyperf.debuginfo.describe import cache_key
 from whyperf.debuginfo.fingerprints import Fingerprints, fingerprints
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyperf.debuginfo.elf import read_elf
+from whyperf.debuginfo.elf_files.elf import read_elf
 
 from .building import Builder, run
 from .conftest import Describe

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Whyperf, refused
-from whyperf.recording.reader import Recording
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
+from whyperf.recording.sealed.reader import Recording
 
 __all__ = ["refused"]
 
@@ -30,22 +32,16 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all: the C library's debug information takes longer to read than these programs to run."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def whyperf(tmp_path: Path, cache: Path) -> Whyperf:
+def whyperf(tmp_path: Path) -> Whyperf:
     def run(*arguments: str, environment: dict[str, str] | None = None) -> Done:
         return subprocess.run(
             [sys.executable, "-m", "whyperf", *arguments],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=PATIENCE_S,
             cwd=tmp_path,
-            env={**os.environ, "XDG_CACHE_HOME": str(cache), **(environment or {})},
+            env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE, **(environment or {})},
             stdin=subprocess.DEVNULL,
             check=False,
         )

@@ -16,17 +16,18 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Whyperf, sentence
+from tests.patience import PATIENCE_S
 from tests.recording.full_disk import full_disk
 from whyperf.collect.dependences import run, tool_build
 from whyperf.collect.dependences.valgrind import find_valgrind
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.reader import Recording
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.sealed.reader import Recording
 from whyperf.recording.zoom import ZoomPlan, write_plan
-from whyperf.seal import seal
 from whyperf.seal.dependences import sealing
+from whyperf.seal.opening import seal
 
 from .conftest import RecordDeep, without_valgrind
 
@@ -108,7 +109,7 @@ def started_for_ever(shelf: Path, path: Path) -> subprocess.Popen[str]:
     whyperf = ["env", "--default-signal=INT", sys.executable, "-m", "whyperf"]
     words = [*whyperf, "record", "--deep", "-o", str(path), "--", *target]
     started = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, process_group=0)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         stream = path / "raw" / "stream"
         if stream.exists() and stream.stat().st_size > 1 << 20:
@@ -124,7 +125,7 @@ def test_a_target_that_is_killed_leaves_what_it_did(shelf: Path, tmp_path: Path)
     [target] = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
     # WHEN
     os.kill(int(target), signal.SIGKILL)
-    _, said = started.communicate(timeout=120)
+    _, said = started.communicate(timeout=PATIENCE_S)
     # THEN
     assert started.returncode == 128 + signal.SIGKILL and "Traceback" not in said, said
     recording = Recording(path)
@@ -138,7 +139,7 @@ def test_interrupted_recordings_are_sealed(shelf: Path, tmp_path: Path) -> None:
     # WHEN the terminal's Ctrl-C reaches the whole group
     os.killpg(started.pid, signal.SIGINT)
     try:
-        _, said = started.communicate(timeout=120)
+        _, said = started.communicate(timeout=PATIENCE_S)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(started.pid, signal.SIGKILL)
@@ -155,7 +156,7 @@ def test_a_full_disk_costs_the_rest_of_the_recording_only(shelf: Path, tmp_path:
         path = disk / "recording"
         words = ["record", "--deep", "--zoom", str(plan), "-o", str(path), "--", str(shelf), "3000", "2000"]
         done = subprocess.run(
-            [sys.executable, "-m", "whyperf", *words], capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, "-m", "whyperf", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
         # THEN the target ran to its end, and one sentence says what became of the recording
         assert done.stdout == "2005\n", done.stderr

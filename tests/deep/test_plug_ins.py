@@ -11,10 +11,10 @@ import pytest
 
 from tests.cli.conftest import Whyperf, sentence
 from tests.deep.conftest import PROGRAMS
-from whyperf.collect.dependence_stream import StreamModule
 from whyperf.collect.dependences.instruments import WatchedModule
 from whyperf.collect.dependences.plug_ins import unwatched
-from whyperf.recording.reader import Recording
+from whyperf.collect.dependences.stream import StreamModule
+from whyperf.recording.sealed.reader import Recording
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 from .conftest import RecordDeep
 
@@ -96,6 +96,26 @@ int main(void) { try_out(); fill(); for (int i = 0; i < 10; i++) free(held[i]); 
     calls = calls_by_name(record_deep(program=program))
     assert calls["fill"]["live"] == 10 * 1000
     assert calls["try_out"]["live"] == 0
+
+
+def test_allocators_with_a_prefix_are_counted_as_malloc_is(record_deep: RecordDeep, tmp_path: Path) -> None:
+    # GIVEN an allocator on memory of its own, named as a jemalloc that is linked in
+    source, program = tmp_path / "prefixed.c", tmp_path / "prefixed"
+    source.write_text("""
+#include <stddef.h>
+static char room[1 << 20];
+static size_t used;
+__attribute__((noipa)) void *je_malloc(size_t size) { used += (size + 15) / 16 * 16; return room + used; }
+__attribute__((noipa)) void je_free(void *block) { (void)block; }
+__attribute__((noipa)) void *keep(void) { return je_malloc(1000); }
+__attribute__((noipa)) void try_out(void) { je_free(je_malloc(1000)); }
+int main(void) { void *kept = 0; for (int i = 0; i < 7; i++) { kept = keep(); try_out(); } return !kept; }
+""")
+    subprocess.run(["gcc", "-O1", "-g", source, "-o", program], check=True)
+    calls = calls_by_name(record_deep(program=program))
+    # THEN
+    assert (calls["keep"]["allocated"], calls["keep"]["live"]) == (7000, 7000)
+    assert (calls["try_out"]["allocated"], calls["try_out"]["live"]) == (7000, 1000)  # one of them at the peak
 
 
 def test_memory_is_counted_however_it_was_asked_for(record_deep: RecordDeep, shelf: Path, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from whyperf.collect.dependences.variables import find_variable
-from whyperf.debuginfo import Binary, describe
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
 
 TALLY = """
 static int hits;

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Whyperf
-from whyperf.recording.deep_tables import RegionKind, SiteKind
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.reader import Recording
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.schemas.deep_tables import RegionKind, SiteKind
+from whyperf.recording.sealed.reader import Recording
 from whyperf.recording.zoom import ZoomPlan, write_plan
 
 from .conftest import RecordDeep

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from whyperf.collect.start import start_of, write_start
-from whyperf.recording.manifest import Sampling
+from whyperf.collect.setup.start import start_of, write_start
+from whyperf.recording.sealed.manifest import Sampling
 
 MAGIC = b"whyperf dependences stream 1\n"
 _WORD = (1 << 64) - 1

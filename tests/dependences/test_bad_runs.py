@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from tests.architecture import HERE
 from tests.dependences.tool_run import functions_of, plan_text, record, tools
+from tests.patience import PATIENCE_S
 from whyperf.collect import _dependences
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependence_stream import read_stream
+from whyperf.collect.dependences.stream import read_stream
 from whyperf.collect.dependences.valgrind import TOOL_OPTIONS
 from whyperf.errors import WhyperfError
-from whyperf.recording.deep_tables import RegionKind
+from whyperf.recording.schemas.deep_tables import RegionKind
 
 SPIN = """
 #include <stdio.h>
@@ -91,7 +92,7 @@ def test_a_full_disk_ends_the_recording_not_the_program(program: Path, tmp_path:
         pytest.skip("mounting is not permitted")
     try:
         running = started(program, plan_text(program, {"step": "zoom"}), small / "stream", "1000000")
-        _, said = running.communicate(timeout=100)
+        _, said = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 0
         assert "cannot write the stream" in said
         stream = read_stream(small / "stream")
@@ -120,14 +121,14 @@ def test_an_instruction_that_valgrind_cannot_execute_is_named(program: Path) -> 
 @pytest.mark.parametrize("line", ["functions", "function xyz zoom", "range 1", "outside maybe", "function 10 fast"])
 def test_a_plan_that_is_not_understood_stops_before_the_program(program: Path, tmp_path: Path, line: str) -> None:
     running = started(program, f"whyperf-plan 1\nmodule spin -\n{line}\n", tmp_path / "stream")
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 1
     assert "line 3 of the plan is not understood" in said
 
 
 def test_what_exists_is_not_overwritten(program: Path, tmp_path: Path) -> None:
     (tmp_path / "stream").write_text("precious")
-    started(program, plan_text(program, {"step": "zoom"}), tmp_path / "stream", "10").communicate(timeout=60)
+    started(program, plan_text(program, {"step": "zoom"}), tmp_path / "stream", "10").communicate(timeout=PATIENCE_S)
     assert (tmp_path / "stream").read_text() == "precious"
     assert read_stream(tmp_path / "stream.1").complete
 

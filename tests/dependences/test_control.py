@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.dependences.tool_run import plan_text, record
-from whyperf.recording.deep_tables import RegionKind
+from whyperf.recording.schemas.deep_tables import RegionKind
 
 TARGET = Path(__file__).parent / "targets" / "control.c"
 NAMES = ["main", "jumps", "jumper", "leaf", "tail", "raises", "handler", "threads", "worker", "escapes", "escape"]

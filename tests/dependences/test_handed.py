@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependence_stream import Producer
+from whyperf.collect.dependences.stream import Producer
 
 TARGET = Path(__file__).parent / "targets" / "handed.c"
 

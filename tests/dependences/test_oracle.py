@@ -16,7 +16,7 @@ from tests.dependences.oracle import OracleEvent, trace
 from tests.dependences.programs import FUNCTIONS, compiled, programs
 from tests.dependences.tool_run import functions_of, plan_text, record
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependence_stream import DecodedStream, Producer, Stream
+from whyperf.collect.dependences.stream import DecodedStream, Producer, Stream
 
 # A few programs that are always the same; with the variable set, so many new ones.
 CHOSEN = os.environ.get("WHYPERF_ORACLE_EXAMPLES")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependence_stream import DecodedStream, Stream, StreamFlow
-from whyperf.debuginfo import describe
-from whyperf.debuginfo.flow import Flows
-from whyperf.recording.deep_tables import RegionKind
+from whyperf.collect.dependences.stream import DecodedStream, Stream, StreamFlow
+from whyperf.debuginfo.control_flow.function_flow import Flows
+from whyperf.debuginfo.describe import describe
+from whyperf.recording.schemas.deep_tables import RegionKind
 from whyperf.seal.dependences.flows import join_flows
 from whyperf.seal.dependences.sites import PlacedFlow, keys_of
 

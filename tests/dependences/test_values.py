@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependence_stream import DecodedStream, Producer, SiteFlag, Stream
+from whyperf.collect.dependences.stream import DecodedStream, Producer, SiteFlag, Stream
 
 TARGET = Path(__file__).parent / "targets" / "data.c"
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from whyperf.collect.dependence_stream import Stream, read_stream
+from tests.patience import PATIENCE_S
+from whyperf.collect.dependences.stream import Stream, read_stream
 from whyperf.collect.dependences.valgrind import TOOL_OPTIONS, find_valgrind
 
 
@@ -59,7 +60,7 @@ def record(
         env={**os.environ, "VALGRIND_LIB": str(tools())},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )  # fmt: skip
     if check and (done.returncode < 0 or done.returncode > 125):

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 _ROOT = Path(__file__).resolve().parents[2]
-_PATIENCE_S = 60
 
 
 class OwnCluster:
@@ -25,7 +26,7 @@ class OwnCluster:
         }
         facts = folder / "scheduler.json"
         self._scheduler = self._start("scheduler", "--host=127.0.0.1", "--port=0", f"--scheduler-file={facts}")
-        eventually(facts.exists)
+        eventually(lambda: _is_whole(facts))
         self.address: str = json.loads(facts.read_text())["address"]
         self._workers: list[subprocess.Popen[bytes]] = []
         self.complete()
@@ -61,8 +62,16 @@ class OwnCluster:
         return subprocess.Popen(command, env=self._environment, stdout=quiet, stderr=quiet)
 
 
+def _is_whole(facts: Path) -> bool:
+    try:
+        json.loads(facts.read_text())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def eventually(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PATIENCE_S
+    until = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < until, "it never did"
         time.sleep(0.05)

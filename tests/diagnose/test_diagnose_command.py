@@ -24,7 +24,7 @@ def recordings(monkeypatch):
         **{f"good-{n}": recording(STACKS, path=f"good-{n}") for n in range(3)},
         **{f"bad-{n}": recording(SLOW, path=f"bad-{n}") for n in range(3)},
     }
-    monkeypatch.setattr("whyperf.seal.open_recording", lambda path, **_limits: known[str(path)])
+    monkeypatch.setattr("whyperf.seal.opening.open_recording", lambda path, **_limits: known[str(path)])
     return known
 
 

@@ -9,7 +9,7 @@ from tests.engines.made import recording
 from whyperf.diagnose.diagnosis import diagnose, examine
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Losses, Unfollowed
+from whyperf.recording.sealed.manifest import Losses, Unfollowed
 
 STACKS = [(("main", "parse"), 1.0), (("main", "store"), 1.0), (("main", "render", "libc:memcpy"), 1.0)]
 SLOW = [*STACKS, (("main", "store"), 4.0)]
@@ -187,7 +187,13 @@ def test_wall_time_outside_of_the_threads_is_external():
 
 
 @pytest.mark.parametrize(
-    ("more", "kind"), [({"major_faults": 200_000}, "memory"), ({"read_bytes": 20 << 30}, "io"), ({}, "wait")]
+    ("more", "kind"),
+    [
+        ({"major_faults": 200_000, "swap_bytes": 1 << 28}, "memory"),
+        ({"major_faults": 200_000}, "io"),
+        ({"read_bytes": 20 << 30}, "io"),
+        ({}, "wait"),
+    ],
 )
 def test_totals_tell_what_the_wait_is_for(more, kind):
     verdict = diagnose(runs(STACKS, wall_s=3.0), runs(STACKS, wall_s=30.0, **more))

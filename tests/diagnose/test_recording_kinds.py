@@ -7,14 +7,14 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from tests.diagnose.test_next_step import ALL
+from tests.diagnose.further_recordings.test_next_step import ALL
 from tests.engines.blame.counted_recordings import counted as calls_counted
 from tests.engines.made import recording
 from tests.engines.relations.sketched import sketch
 from tests.engines.relations.test_counting import cursors
 from whyperf.diagnose.diagnosis import examine
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Counting, Deep
+from whyperf.recording.sealed.manifest import Counting, Deep
 from whyperf.report.json import as_plain, schema
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.diagnose.test_diagnosis import runs
 from whyperf.diagnose.diagnosis import diagnose, examine
-from whyperf.diagnose.next_step import Possible
+from whyperf.diagnose.further_recordings.next_step import KnownPossible
+from whyperf.diagnose.measured.significance import Direction
+from whyperf.diagnose.measured.symptom_kind import TotalsGrowth, runs_less_side_by_side
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction
-from whyperf.diagnose.symptom_kind import TotalsGrowth, runs_less_side_by_side
 
 FOUR_THREADS = [(("worker", "serve", "compose"), 4.0)]
 DEARER = [(("worker", "serve", "compose"), 5.0)]
@@ -45,7 +45,7 @@ def test_wall_time_beyond_what_cpu_time_explains_is_said_with_the_next_command()
     assert (verdict.symptom.kind, verdict.suspects[0].function) == ("cpu", "compose")
     assert "Wall time grew by more than that explains, to 2.00 s from 1.00 s" in verdict.symptom.sentence
     assert (verdict.next_command or "").startswith("whyperf compare --clock wall ")
-    traced = examine(good, bad, possible=Possible(trace=True)).verdict
+    traced = examine(good, bad, possible=KnownPossible(trace=True)).verdict
     assert (traced.next_command or "").startswith("whyperf compare --trace ")
 
 
@@ -64,7 +64,7 @@ def waiting(stacks, wall_s, lock_s, rest_s=0.0):
 def test_who_waits_for_a_lock_is_named_and_not_who_waits_along(stacks):
     # GIVEN workers that wait for a lock, and main that waits for them to end
     good, bad = waiting(FOUR_THREADS, 1.0, 0.01), waiting(stacks, 2.0, 4.0)
-    verdict = examine(good, bad, possible=Possible(trace=True)).verdict
+    verdict = examine(good, bad, possible=KnownPossible(trace=True)).verdict
     assert verdict.symptom.kind == "wait"
     assert [suspect.function for suspect in verdict.suspects] == ["serve"]
     # THEN whoever holds the lock is still to be found

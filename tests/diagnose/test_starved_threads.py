@@ -62,4 +62,4 @@ def test_recorded_waits_tell_who_sleeps_from_who_waits_for_a_starved_thread():
     assert (sleeps.symptom.kind, sleeps.suspects[0].function) == ("wait", "fetch")
     # AND the second got no CPU
     assert (joins.kind, joins.symptom.kind) == (VerdictKind.NONE, "external")
-    assert "15.0 s more of it ready to run" in joins.symptom.sentence
+    assert "ready to run for 15.0 s more" in joins.symptom.sentence

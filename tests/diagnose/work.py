@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_S
 from whyperf.errors import WhyperfError
 
 
@@ -27,7 +28,7 @@ def deadly(shared: Any, item: Any) -> None:
 def waiting(until: Path, item: int) -> int:
     """Says that it has begun."""
     (until.parent / f"begun-{item}").touch()
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE_S
     while not until.exists() and time.monotonic() < end:
         time.sleep(0.02)
     return item

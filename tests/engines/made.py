@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whyperf.recording.identity import COMPILED_WHILE_RUNNING
-from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
-from whyperf.recording.system_calls import NUMBERS
-from whyperf.recording.tables import TABLES, Clock
+from whyperf.recording.names.identity import COMPILED_WHILE_RUNNING
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.tables import TABLES, Clock
+from whyperf.recording.sealed.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
 from whyperf.recording.version import FORMAT_VERSION
 
 Stacks = Iterable[tuple[Sequence[str], float]]
@@ -272,6 +272,7 @@ def _manifest(
         "throttled_s": 0.0,
         "quota_cpus": 0.0,
         "latency": None,
+        "swap_bytes": 0,
     }
     totals["threads"] = more.pop("thread_times", ())
     totals |= {key: more.pop(key) for key in totals if key in more}

@@ -17,8 +17,8 @@ from whyperf.engines.contexts.inference import follow
 from whyperf.engines.contexts.layers import layers_of
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.schemas.tables import Clock
 
 
 @dataclass(frozen=True)

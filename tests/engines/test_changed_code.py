@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.engines.made import recording
-from whyperf.diagnose.confidence import confidence
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.joining.confidence import confidence
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.engines.changed_code import NO_CHANGE, compare_code
 from whyperf.engines.excess.compare import compare

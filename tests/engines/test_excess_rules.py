@@ -9,7 +9,7 @@ from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.excess.explain import Standing, explain
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.run import Run
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 BASE = [(("main", "parse"), 2.0), (("main", "store"), 2.0)]
 

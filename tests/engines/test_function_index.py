@@ -11,7 +11,7 @@ from tests.engines.made import recording
 from tests.engines.symbol_rankings import by_inclusive_share, by_self_share, by_share_difference
 from whyperf.engines.functions import FunctionIndex, is_system_source
 from whyperf.engines.run import Run
-from whyperf.recording.identity import without_version
+from whyperf.recording.names.identity import without_version
 
 STACK = [(("main", "lookup"), 1.0)]
 

@@ -11,7 +11,7 @@ from tests.engines.made import recording
 from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.run import Run
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 OTHER_WORK = [(("main", "serve*", "parse"), 2.0), (("main", "serve*", "reply"), 2.0)]
 

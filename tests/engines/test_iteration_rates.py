@@ -10,7 +10,7 @@ from whyperf.engines.excess.compare import DataEvidence, compare, weigh
 from whyperf.engines.excess.iteration_rates import IterationRates
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.run import Run
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 OTHER_WORK = [(("main", "other"), 4.0)]
 CALL, BESIDE = "plan@21*", "plan@22*"  # both in every round of the loop at line 20

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
+
 pytestmark = pytest.mark.process
 
 _RUNS = 3
@@ -113,7 +116,7 @@ Diagnose = Callable[[int], dict[str, Any]]
 def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
     """The verdict on the old build against the new one with that culprit."""
     folder = tmp_path_factory.mktemp("builds")
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
 
     def whyperf(*words: str | Path) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "whyperf", *map(str, words)]
@@ -132,14 +135,14 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
             for run, (build, which) in zip(runs, told, strict=True)
         ]
         for recorder in recorders:
-            _, said = recorder.communicate(timeout=120)
+            _, said = recorder.communicate(timeout=PATIENCE_S)
             assert recorder.returncode == 0, said
         return runs[::2], runs[1::2]
 
     def diagnose(culprit: int) -> dict[str, Any]:
         good, bad = recorded(culprit)
         diagnosis = whyperf("diagnose", "--json", "-", "--good", *good, "--bad", *bad)
-        verdict, said = diagnosis.communicate(timeout=120)
+        verdict, said = diagnosis.communicate(timeout=PATIENCE_S)
         assert diagnosis.returncode in (0, 3, 4), said
         return dict(json.loads(verdict))
 

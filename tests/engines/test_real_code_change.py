@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.shared_cache import SHARED_CACHE
+
 pytestmark = pytest.mark.process
 
 _RUNS = 3
@@ -85,7 +87,7 @@ _FORGETS = "\n" + _REMEMBERS.replace(
 
 def _suspects(tmp_path: Path, good: str, bad: str) -> list[dict[str, Any]]:
     """Of a program that is recorded, edited, built in the same place and recorded again."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     whyperf = [sys.executable, "-m", "whyperf"]
     program = tmp_path / "table"
     for side, text in (("good", good), ("bad", bad)):

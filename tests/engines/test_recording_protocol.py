@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.engines.made import Made, recording
 from whyperf.engines.recording_protocol import columns_of, rows_of
 from whyperf.errors import WhyperfError
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import SAMPLES, STACKS
-from whyperf.recording.writer import write_recording
+from whyperf.recording.schemas.tables import SAMPLES, STACKS
+from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import write_recording
 
 _NAMES = ("time", "stack", "clock")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests.engines.made import Made, recording
-from whyperf.recording.manifest import Window
+from whyperf.recording.sealed.manifest import Window
 
 names = st.sampled_from(["main", "parse", "store", "render;odd", "libc:memcpy", "a<b>::c", "näme", "two\nlines"])
 stacks = st.lists(

@@ -18,7 +18,7 @@ from whyperf.export.collapsed import collapsed, collapsed_difference
 from whyperf.export.firefox import firefox
 from whyperf.export.profile import profile_of
 from whyperf.export.speedscope import speedscope
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 SLOW = [(("main", "parse"), 0.5), (("main", "store", "libc:memcpy"), 1.0), (("main", "store"), 0.25)]
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.export.made import sampled, seconds_by_function
 from tests.export.readers import npm_package, pprof_schema
+from tests.patience import PATIENCE_S
 from whyperf.export.firefox import firefox
 from whyperf.export.pprof import pprof
 from whyperf.export.profile import profile_of
@@ -37,7 +38,12 @@ def test_the_firefox_profiler_reads_the_same_times(tmp_path):
     def ask(*words: str) -> str:
         for _ in range(5):
             done = subprocess.run(
-                ["node", reader, *words], env=environment, capture_output=True, text=True, timeout=60, check=False
+                ["node", reader, *words],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
             )
             if "Unsupported engine" in done.stderr or "SyntaxError" in done.stderr:
                 pytest.skip("this node is too old for the Firefox Profiler's reader")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.importers.perf_data import import_perf_data
-from whyperf.recording.reader import Recording
+from tests.shared_cache import SHARED_CACHE
+from whyperf.importers.perf_data.importing import import_perf_data
+from whyperf.recording.sealed.reader import Recording
 
 SOURCE = Path(__file__).parent / "programs" / "ledger.c"
 WAYS = {"fp": ["-g"], "dwarf": ["--call-graph", "dwarf"], "none": []}
@@ -68,15 +69,9 @@ def recorded(ledger: dict[str, Path], perf: Perf) -> Callable[[str, str], Path]:
     return get
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is known of libraries, for tests that do not care where it comes from."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def imported(
-    recorded: Callable[[str, str], Path], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    recorded: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str, str], Recording]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("XDG_CACHE_HOME", SHARED_CACHE)
     return lambda way, behaviour: import_perf_data(recorded(way, behaviour), tmp_path / f"{way}-{behaviour}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.importers.oracle import Sample
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 
 def samples(recording: Recording) -> list[Sample]:

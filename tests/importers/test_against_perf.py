@@ -12,9 +12,9 @@ import pytest
 from tests.importers import imported as ours
 from tests.importers import oracle
 from tests.importers.conftest import WAYS, Perf
-from whyperf.importers.perf_data import import_perf_data
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
+from whyperf.importers.perf_data.importing import import_perf_data
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
 

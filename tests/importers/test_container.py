@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.importers import made
 from whyperf.errors import WhyperfError
-from whyperf.importers.perf_data import import_perf_data
 from whyperf.importers.perf_data.bookkeeping import Exited, Forked, MappedRange, Renamed, keep_books
 from whyperf.importers.perf_data.container import open_container
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.importers.perf_data.layout import Feature, RecordKind, SampleType
 from whyperf.importers.perf_data.reading import read_perf_data
 

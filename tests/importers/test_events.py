@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.importers import made
+from tests.shared_cache import SHARED_CACHE
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
 from whyperf.importers.perf_data.importing import trace_of, traced_of
 from whyperf.importers.perf_data.layout import Feature
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 COMMON = [("unsigned short common_type", 0, 2, 0), ("int common_pid", 4, 4, 1)]
 TRACEPOINT = made.PLAIN | 1 << 16 | 1 << 10
@@ -67,7 +68,7 @@ def leave(time: int, tid: int, number: int, result: int) -> bytes:
 
 @pytest.fixture
 def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", SHARED_CACHE)
 
     def read(*records: bytes, machine: str = "x86_64") -> PerfData:
         events = [made.Event(), SWITCH, ENTER, EXIT, OTHER, OPENED]

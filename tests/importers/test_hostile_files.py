@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tests.importers.made import Event, PerfFile, comm, plain_sample, record
+from tests.patience import PATIENCE_S
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.container import open_container
 from whyperf.importers.perf_data.layout import RecordKind
@@ -30,7 +31,7 @@ def refused(file: Path) -> str:
         [sys.executable, "-m", "whyperf", "import", str(file), "-o", str(file.with_name("imported"))],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )

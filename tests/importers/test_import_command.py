@@ -14,8 +14,9 @@ import pytest
 from tests.cli.conftest import Whyperf, sentence, whyperf
 from tests.importers import imported as ours
 from tests.importers.conftest import WAYS, Perf
-from whyperf.importers.perf_data import import_perf_data
-from whyperf.recording.reader import Recording
+from tests.shared_cache import SHARED_CACHE
+from whyperf.importers.perf_data.importing import import_perf_data
+from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
 
@@ -25,8 +26,8 @@ Get = Callable[[str, str], Path]
 
 
 @pytest.fixture
-def run(whyperf: Whyperf, cache: Path) -> Whyperf:
-    return lambda *arguments: whyperf(*arguments, environment={"XDG_CACHE_HOME": str(cache)})
+def run(whyperf: Whyperf) -> Whyperf:
+    return lambda *arguments: whyperf(*arguments, environment={"XDG_CACHE_HOME": SHARED_CACHE})
 
 
 @pytest.mark.parametrize("way", WAYS)

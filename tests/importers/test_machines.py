@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.importers import made
-from whyperf.importers.perf_data import import_perf_data
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.importers.perf_data.layout import RecordKind, SampleType
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 HERE = os.uname().machine
 OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}[HERE]

@@ -20,8 +20,8 @@ from whyperf.export.profile import profile_of
 from whyperf.importers.collapsed import read_collapsed
 from whyperf.importers.named_stacks import NamedPlace, NamedProfile, NamedStack, store
 from whyperf.importers.pprof import read_pprof
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
+from whyperf.recording.sealed.reader import Recording
 from whyperf.wire import field, nested
 
 FILE = Path("profile")

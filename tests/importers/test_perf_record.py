@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.importers import imported as ours
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.perf_record import record_with_perf
-from whyperf.collect.program import Program
+from tests.shared_cache import SHARED_CACHE
+from whyperf.collect.perf_record.run import record_with_perf
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 SANDBOX = Path(__file__).parents[1] / "tracer" / "sandbox.py"
 
@@ -32,7 +33,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYPERF_TRACE_FOLDER", str(tmp_path / "trace"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", SHARED_CACHE)
 
 
 def record(tmp_path: Path, program: Path | None, *arguments: str, **options: object) -> tuple[RunOutcome, Recording]:

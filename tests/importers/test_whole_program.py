@@ -9,9 +9,9 @@ import pytest
 
 from tests.importers import made
 from whyperf.diagnose.diagnosis import diagnose
-from whyperf.importers.perf_data import import_perf_data
+from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.importers.perf_data.layout import Feature, RecordKind, SampleType
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 CLOCK = made.Event()
 CHAINS = made.Event(sample_type=CLOCK.sample_type | SampleType.CALLCHAIN)

@@ -12,6 +12,8 @@ import jsonschema
 import pytest
 
 from tests.cli.conftest import Whyperf, refused, sentence, whyperf
+from tests.proof.test_by_function import SOURCE
+from tests.transplants.builds import built
 from whyperf.report.json import schema
 
 __all__ = ["refused", "whyperf"]  # fixtures
@@ -56,6 +58,17 @@ def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_p
     assert done.returncode == 0, done.stderr
     hops = json.loads(done.stdout)["origin"]["hops"]
     assert [hop["function"] for hop in hops][-1] == "main"
+
+
+def test_of_two_builds_functions_are_tried_before_calls_are_counted(whyperf: Whyperf, tmp_path: Path) -> None:
+    builds = built(tmp_path, SOURCE)
+    sides = (f"{builds.good} 14000", f"{builds.bad} 14000")
+    done = whyperf("compare", "--prove", "--budget", "90s", *sides, "-o", "both", "--json", "verdict.json")
+    assert done.returncode == 0, done.stderr
+    assert "putting functions of the good build" in done.stderr and "counting" not in done.stderr
+    cause = json.loads((tmp_path / "verdict.json").read_text())["suspects"][0]
+    assert cause["function"] == "bucket_of"
+    assert [(proof["finding"], proof["means"]) for proof in cause["proofs"]] == [("proven", "function")]
 
 
 @pytest.mark.process

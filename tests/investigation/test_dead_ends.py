@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.report import verdicts
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import ChainEnd, Origin
 from whyperf.diagnose.verdict import Verdict
 from whyperf.errors import WhyperfError

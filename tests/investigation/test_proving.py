@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.report import verdicts
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, ProofFinding
 from whyperf.investigation import proving
 from whyperf.investigation.investigate import follow
@@ -22,7 +22,7 @@ from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.origin.starts import start_at_variable
 from whyperf.proof.by_value import ForcedPlace
-from whyperf.proof.rounds import ProofSide, Trying, not_testable
+from whyperf.proof.rounds import ProofSide, Trying, UsualRuns, not_testable
 from whyperf.proof.sentences import ProofClaim
 
 PROGRAM = Path("/nowhere/program")
@@ -54,7 +54,13 @@ def _tried(
     asked: list[tuple[str, bool]] = []
 
     def trial(
-        _good: ProofSide, _bad: ProofSide, places: list[ForcedPlace], claim: ProofClaim, trying: Trying
+        _good: ProofSide,
+        _bad: ProofSide,
+        places: list[ForcedPlace],
+        claim: ProofClaim,
+        trying: Trying,
+        *,
+        usual: UsualRuns,
     ) -> object:
         asked.append((claim.what, places[0].in_order))
         told = not_testable(claim, trying.measure, f"{claim.what} was tried.")

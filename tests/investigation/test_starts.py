@@ -61,3 +61,14 @@ def test_whose_calls_take_longer_by_exact_counts_is_asked_before_the_first_suspe
 
 def test_modules_whose_file_is_not_there_are_passed_over() -> None:
     assert list(beginnings(verdicts.difference(), lambda _: None)) == []
+
+
+def test_a_line_that_calls_more_often_is_a_start_though_nobody_there_is_a_suspect() -> None:
+    """What costs little itself is no suspect; who pays has it in its chain."""
+    verdict = verdicts.difference()
+    change = CallChange("calls", "evaluate", "tool", 61, "apply", 0.0, 1.0, 0.8, "", "/src/variables.c")
+    other = replace(change, module="unknown", line=70)
+    counted = replace(verdict, counts=CallCounts((1, 1), 1.0, (change, other)))
+    first, *others = beginnings(counted, lambda name: BINARY if name == "tool" else None)
+    assert first.start == StartAtCalls(BINARY, "/src/variables.c", 61, "apply")
+    assert first.suspect == verdict.suspects[0] and [one.start for one in others] == begun(verdict)

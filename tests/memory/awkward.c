@@ -109,6 +109,12 @@ static void limited(void) {
     printf("limited: %s, errno %d\n", granted >= 100 && granted < 256 ? "refused in time" : "odd", errno);
 }
 
+static void zeroed(void) {
+    for (int i = 0; i < 30000; i++)
+        free(calloc(2, 1000));
+    printf("zeroed: 60 MB\n");
+}
+
 int main(int count, char **words) {
     for (int i = 1; i < count; i++) {
         if (!strcmp(words[i], "storm"))
@@ -117,6 +123,8 @@ int main(int count, char **words) {
             handlers();
         if (!strcmp(words[i], "limited"))
             limited();
+        if (!strcmp(words[i], "zeroed"))
+            zeroed();
         fflush(stdout);
     }
     return 0;

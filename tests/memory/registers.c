@@ -14,6 +14,8 @@ __asm__(".text\n.balign 4\n"
         "adrp x16, pool\nadd x0, x16, :lo12:pool\nret\n.cfi_endproc\n.size zmalloc, . - zmalloc\n"
         ".type zfree, %function\nzfree:\n.cfi_startproc\n"
         "adrp x16, pool\nret\n.cfi_endproc\n.size zfree, . - zfree\n"
+        ".type timed, %function\ntimed:\n.cfi_startproc\n"
+        "adrp x16, pool\nnop\nret\n.cfi_endproc\n.size timed, . - timed\n"
         ".bss\n.balign 4096\n.globl pool\npool: .skip 65536\n.text\n");
 #define GENERAL(verb)                                                                                                  \
     #verb " x1, x2, [x19, #384]\n" #verb " x3, x4, [x19, #400]\n" #verb " x5, x6, [x19, #416]\n" #verb                 \
@@ -40,6 +42,8 @@ __asm__(".text\n.balign 16\n"
         "lea pool(%rip), %rax\nret\n.cfi_endproc\n.size zmalloc, . - zmalloc\n"
         ".type zfree, @function\nzfree:\n.cfi_startproc\n"
         "lea pool(%rip), %rax\nret\n.cfi_endproc\n.size zfree, . - zfree\n"
+        ".type timed, @function\ntimed:\n.cfi_startproc\n"
+        "lea pool(%rip), %rax\nret\n.cfi_endproc\n.size timed, . - timed\n.balign 16\n"
         ".bss\n.balign 4096\n.globl pool\npool: .skip 65536\n.text\n");
 #define LOAD(at, name) "movdqu " #at "(%%rbx), %%" #name "\n"
 #define STORE(at, name) "movdqu %%" #name ", " #at "(%%rbx)\n"
@@ -82,6 +86,8 @@ int main(void) {
         lost += differing();
         argument = (uintptr_t)pool;
         CALL("zfree");
+        lost += differing();
+        CALL("timed");
         lost += differing();
     }
     printf("%d registers lost\n", lost);

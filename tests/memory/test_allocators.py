@@ -13,17 +13,17 @@ import pytest
 from tests.memory.programs import POOL, POOL_ON_MALLOC
 from whyperf.allocators.functions import Allocator, AllocatorRole
 from whyperf.allocators.known import KNOWN, parse_allocator
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.allocators.planning import PlannedAllocators, plan_allocators
 from whyperf.debuginfo.probes import plan_file
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.engines.holdings import holdings_of
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 
@@ -165,7 +165,7 @@ def handled(folder: Path, compiler: str, *runner: str) -> subprocess.CompletedPr
     machine = "x86_64" if compiler == X86 else os.uname().machine
     program = compiled(folder, (HERE / "registers.c").read_text(), compiler=compiler)
     library = folder / "library.so"
-    parts = [f"memory/{machine}/handlers.c", "memory/linked.c", "memory/live.c", "memory/owned.c"]
+    parts = [f"memory/{machine}/handlers.c", "memory/linked.c", "memory/live.c", "memory/owned.c", "sampler/plans.c"]
     patching = (f"{machine}/code", "checksum", "install", "loaded_plans", "memory", "modules", "plan")
     parts += [f"probes/{name}.c" for name in patching]
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-ftls-model=initial-exec", f"-I{NATIVE}"]

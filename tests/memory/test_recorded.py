@@ -12,6 +12,7 @@ from tests.memory.programs import (
     CHURN,
     GROWN,
     GROWTH,
+    KEPT,
     LARGER,
     LEAK,
     NEVER_EMPTIED,
@@ -19,19 +20,19 @@ from tests.memory.programs import (
     WASTE,
     compiled,
 )
-from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
-from whyperf.collect.program import find_program
-from whyperf.collect.runner import record_run
+from whyperf.collect.runs.runner import record_run
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import find_program
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.holdings import holdings_of
 from whyperf.engines.memory.compare import compare
 from whyperf.engines.memory.findings import findings
 from whyperf.engines.run import Run
-from whyperf.recording.memory_tables import MemoryKind
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.schemas.memory_tables import MemoryKind
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = pytest.mark.process
 
@@ -79,6 +80,12 @@ def test_who_no_longer_frees_comes_first(tmp_path: Path) -> None:
     assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "memory")
     assert (first.function, first.pattern) == ("drop_item", "leak")
     assert "frees less of" in first.why
+
+
+def test_a_function_that_jumped_to_free_is_named_and_not_its_caller(tmp_path: Path) -> None:
+    first = verdict_of(tmp_path, compiled(tmp_path, KEPT)).suspects[0]
+    assert (first.function, first.pattern) == ("keep", "leak")
+    assert first.why.startswith("It no longer frees what it allocates: ")
 
 
 @pytest.mark.parametrize(

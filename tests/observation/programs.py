@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Observed, ObservedSite, observe
-from whyperf.collect.program import find_program
-from whyperf.debuginfo.elf import read_elf
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import Observed, ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import machine_of
 
 IS_ARM = platform.machine() == "aarch64"

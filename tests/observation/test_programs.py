@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.observation.programs import ARGUMENT, IS_ARM, compiled, first, functions, instructions, observed
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Forced, ObservationLimits, ObservedSite, Watch
+from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedSite, Watch
+from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.errors import WhyperfError
 
 EVERY_HIT = ObservationLimits(traps=1 << 30)

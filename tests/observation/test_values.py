@@ -21,7 +21,8 @@ from tests.observation.programs import (
     last_before_return,
     observed,
 )
-from whyperf.collect.observation import Forced, ObservationLimits, ObservedMemory, ObservedSite, Watch
+from tests.patience import PATIENCE_S
+from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedMemory, ObservedSite, Watch
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 
@@ -61,7 +62,7 @@ def _under_gdb(program: Path, script: str, *words: str) -> str:
     path = program.parent / "script.py"
     path.write_text(script)
     command = ["gdb", "-q", "-batch", "-nx", "-x", str(path), "--args", str(program), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
 
 
 _BREAK = """

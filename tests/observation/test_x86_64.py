@@ -13,10 +13,11 @@ import pytest
 from tests.observation.programs import compiled, functions, instructions
 from tests.observation.test_programs import MANY_FORMS
 from tests.observation.test_values import SOURCE
-from whyperf.collect.observation import Forced, ObservationLimits, ObservedSite
+from tests.patience import PATIENCE_S
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
-from whyperf.debuginfo.elf import read_elf
+from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedSite
+from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.probes.observing import LoadedNumber, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_file import PatchKind
@@ -153,7 +154,7 @@ def _emulated(
         }
         variables = [word for name, value in names.items() for word in ("-E", f"{name}={value}")]
     command = ["qemu-x86_64-static", "-L", str(SYSROOT), *variables, str(program), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, (done.returncode, done.stderr)
     found = processes(records) if library is not None else []
     return done.stdout, found[0] if found else None

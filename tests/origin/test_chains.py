@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.collect.program import Program
+from whyperf.collect.target.program import Program
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
 from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start, start_at_line, start_at_variable

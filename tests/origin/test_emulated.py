@@ -13,11 +13,11 @@ import pytest
 
 from tests.debuginfo.slices.traces import Moment, trace
 from whyperf.collect.observation.sites import RECORD, WRITE, Observed, ObservedSite
-from whyperf.collect.program import Program
+from whyperf.collect.target.program import Program
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.origin import search as searching
 from whyperf.origin.starts import start_at_variable
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 from .conftest import PROGRAMS, line_of
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.sites import RECORD, WRITE, Observed, ObservedSite
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.debuginfo.slices.definitions import MemoryOperand
 from whyperf.origin.command_line import is_start_text, option_of, options_that_differ
-from whyperf.origin.evidence import Bounds, Observing, OriginEvidence, OutOfBudgetError, Targets
+from whyperf.origin.evidence import Bounds, KnownPlaces, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, ProgramCode
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 _HERE = Path(__file__)
 _AT = Point(_HERE, 0x10)
@@ -45,9 +46,11 @@ def _targets(good: tuple[str, ...] = ("p",), bad: tuple[str, ...] = ("p",), **en
     return Targets(programs, (Lifecycle(), Lifecycle()), environment)
 
 
-def _evidence(observe: _Pretended, most_runs: int = 20, seconds: float = 60) -> OriginEvidence:
+def _evidence(
+    observe: _Pretended, most_runs: int = 20, seconds: float = 60, known: KnownPlaces | None = None
+) -> OriginEvidence:
     bounds = Bounds(most_runs, time.monotonic() + seconds, seconds)
-    return OriginEvidence(ProgramCode(_HERE, _HERE, _HERE.parent), _targets(), bounds, Observing(observe))
+    return OriginEvidence(ProgramCode(_HERE, _HERE, _HERE.parent), _targets(), bounds, Observing(observe), known)
 
 
 def test_a_place_is_looked_at_once() -> None:
@@ -58,6 +61,28 @@ def test_a_place_is_looked_at_once() -> None:
     assert evidence.runs == 2 and len(observe.asked) == 2
     looked = evidence.looked(_AT.key, BuildSide.BAD)
     assert looked is not None and (looked.total, len(looked.rows)) == (0x10, 0x10)
+
+
+def test_searches_share_what_was_looked_at_but_not_what_it_cost() -> None:
+    observe, known = _Pretended(), KnownPlaces()
+    _evidence(observe, known=known).look([_AT], "")
+    second = _evidence(observe, most_runs=2, known=known)
+    second.look([_AT], "")
+    assert second.runs == 0 and second.looked(_AT.key, BuildSide.GOOD) is not None
+    second.look([Point(_HERE, 0x20)], "")
+    assert second.runs == 2 and len(observe.asked) == 4
+
+
+def test_a_run_that_was_stopped_because_time_was_up_shows_nothing() -> None:
+    class Stopped(_Pretended):
+        def __call__(self, program: Program, sites: Sequence[ObservedSite], **_: Any) -> Observed:
+            time.sleep(0.02)
+            return replace(super().__call__(program, sites), stopped_by="for")
+
+    known = KnownPlaces()
+    with pytest.raises(OutOfBudgetError, match="used up"):
+        _evidence(Stopped(), seconds=0.01, known=known).look([_AT], "")
+    assert not known.looked
 
 
 def test_what_was_not_asked_of_a_place_is_looked_at_again_and_joined() -> None:

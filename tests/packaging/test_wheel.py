@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture import LINKER
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = ["sampler", "probes", "observation"]
@@ -31,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / name, sources)
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--wheel-dir", str(sources / "dist"), str(sources)], check=True, timeout=200)
+    subprocess.run([*pip, "--wheel-dir", str(sources / "dist"), str(sources)], check=True, timeout=PATIENCE_S)
     (built,) = (sources / "dist").glob("whyperf-*.whl")
     return built
 
@@ -40,7 +41,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def released(wheel: Path) -> Path:
     """As `make wheel` leaves it: with the libraries that it needs."""
     folder = wheel.parent / "released"
-    subprocess.run([sys.executable, ROOT / "tools" / "repair_wheel.py", wheel, folder], check=True, timeout=200)
+    subprocess.run([sys.executable, ROOT / "tools" / "repair_wheel.py", wheel, folder], check=True, timeout=PATIENCE_S)
     (repaired,) = folder.glob("whyperf-*.whl")
     return repaired
 
@@ -147,7 +148,7 @@ def test_it_works_in_a_fresh_environment(released: Path, tmp_path: Path) -> None
     # THEN it is the wheel's sampler that did it, and the recording can be read
     assert recorded.returncode == 0, recorded.stderr
     where = subprocess.run(
-        [python, "-P", "-c", "from whyperf.collect.sampler import LIBRARY; print(LIBRARY)"],
+        [python, "-P", "-c", "from whyperf.collect.sampling.sampler import LIBRARY; print(LIBRARY)"],
         capture_output=True,
         text=True,
         env=environment,

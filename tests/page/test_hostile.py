@@ -15,8 +15,14 @@ from tests.page.made import model_of
 from tests.page.stalls import stalled
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import ChangedLine, SourceChange
-from whyperf.engines.relations.detail import RelationEdge, RelationGraph, RelationNode, RelationsDetail, SymptomTotals
-from whyperf.recording.manifest import Losses, Unfollowed
+from whyperf.engines.relations.detail import (
+    RelationEdge,
+    RelationGraph,
+    RelationNode,
+    RelationsDetail,
+    SymptomTotals,
+)
+from whyperf.recording.sealed.manifest import Losses, Unfollowed
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.page import render

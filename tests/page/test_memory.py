@@ -13,7 +13,7 @@ from tests.memory.test_recorded import recorded
 from tests.page.conftest import barriers, open_page
 from whyperf.diagnose.diagnosis import examine
 from whyperf.engines.holdings import holdings_of
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import PageModel

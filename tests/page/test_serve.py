@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import sentence
+from tests.patience import PATIENCE_S
 from tests.recording.made import make_recording
 from whyperf.errors import WhyperfError
 from whyperf.report.html.serve import PageServer
@@ -31,7 +32,7 @@ def server() -> Iterator[PageServer]:
 
 
 def asked(server: PageServer, path: str, host: str, method: str = "GET") -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE_S)
     connection.putrequest(method, path, skip_host=True)
     if host:
         connection.putheader("Host", host)
@@ -82,13 +83,13 @@ def test_view_serves_a_recording_until_it_is_interrupted(tmp_path: Path) -> None
     address = viewing.stdout.readline().strip()
     try:
         host, _, path = address.removeprefix("http://").partition("/")
-        connection = http.client.HTTPConnection(host, timeout=10)
+        connection = http.client.HTTPConnection(host, timeout=PATIENCE_S)
         connection.request("GET", f"/{path}")
         # THEN the page is there, and Ctrl-C ends it without complaint
         assert '"title":"tool"' in connection.getresponse().read().decode()
     finally:
         viewing.send_signal(signal.SIGINT)
-        _, said = viewing.communicate(timeout=120)
+        _, said = viewing.communicate(timeout=PATIENCE_S)
     assert viewing.returncode == 0 and "Traceback" not in said
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2])), timeout=1)

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.transplants.builds import Builds, built
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.proof.by_function import claim_of, prove_by_functions
 from whyperf.proof.modules import different_modules
-from whyperf.proof.rounds import ProofSide, Trying
+from whyperf.proof.rounds import ProofSide, Put, Trying
+from whyperf.proof.search import Search
 from whyperf.proof.trial import TrialKind
 
 SOURCE = r"""
@@ -198,7 +199,7 @@ def _in_two_folders(folder: Path) -> Builds:
     """`plan` is inlined into `fill`, whose own code differs too: it is made for another size."""
     for kind, planned in (("good", "keys * 8"), ("bad", "401 + 0 * keys")):
         (folder / kind).mkdir()
-        built(folder / kind, INLINED.replace("PLANNED", planned))
+        built(folder / kind, "/* \f */\n" * 60 + INLINED.replace("PLANNED", planned))
     return Builds(folder / "good" / "bad", folder / "bad" / "bad")
 
 
@@ -217,3 +218,34 @@ def test_the_part_whose_text_differs_is_the_cause(tmp_path: Path) -> None:
     os.utime(tmp_path / "bad" / "program.c", (later, later))
     (again,) = different_modules(_side(builds.good), _side(builds.bad))
     assert again.edited.among(fill.holds) == frozenset()
+
+
+IDLE = r"""
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone))
+#ifdef GOOD
+#define STEP 3
+#else
+#define STEP 5
+#endif
+#define CHANGED(name) HIDDEN int name(int a) { return a * STEP + STEP; }
+CHANGED(first) CHANGED(second) CHANGED(idle_1) CHANGED(idle_2) CHANGED(idle_3) CHANGED(idle_4) CHANGED(idle_5)
+CHANGED(idle_6) CHANGED(idle_7)
+int main(int argc, char **argv) {
+    int sum = first(argc) + second(argc);
+    if (argc > 9)
+        sum += idle_1(1) + idle_2(1) + idle_3(1) + idle_4(1) + idle_5(1) + idle_6(1) + idle_7(1);
+    return sum == atoi(argv[1]);
+}
+"""
+
+
+def test_what_never_runs_is_not_tried(tmp_path: Path) -> None:
+    builds = built(tmp_path, IDLE)
+    sides = _side(builds.good), _side(builds.bad)
+    (module,) = different_modules(*sides)
+    functions = [one for one in module.changed if one.symbol != "main"]
+    assert len(functions) == 9
+    entries = [site for one in functions for site in module.entries(one.symbol)]
+    passed = Search(*sides, Trying(), lambda _kind, _changes: Put()).is_passed(entries)
+    assert {one.symbol for one, is_passed in zip(functions, passed, strict=True) if is_passed} == {"first", "second"}

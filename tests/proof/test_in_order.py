@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.observation.programs import RESULT, compiled, last_before_return
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
 from whyperf.proof.sentences import ProofClaim

@@ -134,13 +134,35 @@ def test_output_that_differs_from_run_to_run_checks_nothing() -> None:
     assert "nothing shows that the same work was done" in sentence_of(CLAIM, judgement)
 
 
+def _first(count: int, runs: dict[TrialKind, list[TrialRun]]) -> dict[TrialKind, list[TrialRun]]:
+    return {kind: some[:count] for kind, some in runs.items()}
+
+
+def test_a_first_look_tells_clear_cases_only() -> None:
+    assert finding(_first(2, runs_of())) == (ProofFinding.PROVEN, None)
+    innocent = runs_of({TrialKind.FORCED: (3.0, 3.05, 2.96), TrialKind.REVERSE: (1.0, 1.01, 1.03)})
+    assert finding(_first(2, innocent)) == (ProofFinding.REFUTED, None)
+    unclear = (ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
+    assert finding(_first(2, runs_of({TrialKind.REVERSE: (1.0, 1.01, 1.03)}))) == unclear
+    assert finding(_first(2, runs_of()), from_outside=True) == unclear
+    assert not judged(_first(2, runs_of()), from_outside=True).is_final
+
+
+def test_other_output_is_told_at_once() -> None:
+    """As soon as two good and two bad runs say what is usual."""
+    runs = _changed(TrialKind.FORCED, output="other", shape="other")
+    usual = {kind: runs[kind][:2] for kind in (TrialKind.GOOD, TrialKind.BAD)}
+    none = {kind: list[TrialRun]() for kind in TrialKind}
+    judgement = judged({**none, **usual, TrialKind.FORCED: runs[TrialKind.FORCED][:1]})
+    assert judgement.reason is GuardReason.OUTPUT and judgement.is_stopped
+    unknown = {kind: some[:1] for kind, some in usual.items()}
+    assert not judged({**none, **unknown, TrialKind.FORCED: runs[TrialKind.FORCED][:1]}).is_final
+
+
 def test_too_small_an_excess_too_few_runs_and_costly_forcing() -> None:
     small = runs_of({kind: tuple(1 + value / 50 for value in values) for kind, values in TRUE.items()})
     assert finding(small) == (ProofFinding.NOT_TESTABLE, GuardReason.NO_EXCESS)
-    assert finding({kind: some[:2] for kind, some in runs_of().items()}) == (
-        ProofFinding.NOT_TESTABLE,
-        GuardReason.TOO_FEW,
-    )
+    assert finding(_first(1, runs_of())) == (ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
     costly = runs_of({TrialKind.SHAM: (4.0, 4.1, 4.2)})
     assert finding(costly) == (ProofFinding.NOT_TESTABLE, GuardReason.SHAM)
     half = runs_of({TrialKind.FORCED: (2.4, 2.3, 2.5)})
@@ -187,6 +209,28 @@ def test_same_distributions_are_practically_never_proven(spread: float, innocent
         found[judged(_noise(seed, spread, 5 if seed % 3 == 0 else 3, innocent=innocent)).finding] += 1
     assert found[ProofFinding.PROVEN] <= 1, found
     assert found[ProofFinding.PROVEN] + found[ProofFinding.TRIGGER] + found[ProofFinding.SUPPORTED] <= 3, found
+
+
+@pytest.mark.parametrize("innocent", [False, True])
+@pytest.mark.parametrize("spread", [0.02, 0.15, 0.4])
+def test_looking_after_every_round_proves_noise_no_more_often(spread: float, innocent: bool) -> None:
+    proven = 0
+    for seed in range(300):
+        runs = _noise(seed, spread, 5, innocent=innocent)
+        looks = (judged(_first(count, runs)) for count in range(2, 6))
+        told = next((one for one in looks if one.is_final), None)
+        proven += told is not None and told.finding is ProofFinding.PROVEN
+    assert proven <= 1
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.1])
+def test_a_cause_is_hardly_ever_refuted_by_a_first_look(spread: float) -> None:
+    random, refuted = np.random.default_rng(3), 0
+    centre = dict.fromkeys(TrialKind, 2.0) | dict.fromkeys((TrialKind.GOOD, TrialKind.FORCED), 1.0)
+    for _ in range(300):
+        noise = {kind: tuple(centre[kind] * np.exp(random.normal(0, spread, 2))) for kind in TrialKind}
+        refuted += judged(runs_of(noise)).finding is ProofFinding.REFUTED
+    assert refuted == 0
 
 
 def test_a_judgement_without_shares_is_not_testable() -> None:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.sites import RECORD, WRITE, Observed
-from whyperf.diagnose.measures import is_measurable
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.errors import WhyperfError
 from whyperf.proof.measuring import amount_of
 from whyperf.proof.rounds import ending_of
 from whyperf.proof.trial import RunEnding
-from whyperf.recording.latency import LatencyCount
-from whyperf.recording.manifest import ThreadTimes, Totals
+from whyperf.recording.sealed.latency import LatencyCount
+from whyperf.recording.sealed.manifest import ThreadTimes, Totals
 
 MAIN = ThreadTimes("program", main=True, lived_s=8.0, run_s=3.0, runnable_s=2.5, turns=9)
 TOTALS = Totals(8.0, 2.0, 1.0, 5 << 20, 0, 0, 0, 0, 0, threads=(MAIN,))

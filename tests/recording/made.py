@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Unfollowed, Window
-from whyperf.recording.tables import table_named
+from whyperf.recording.schemas.tables import table_named
+from whyperf.recording.sealed.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Unfollowed, Window
+from whyperf.recording.sealed.writer import write_recording
 from whyperf.recording.version import FORMAT_VERSION
-from whyperf.recording.writer import write_recording
 
 MANIFEST = Manifest(
     format=FORMAT_VERSION,

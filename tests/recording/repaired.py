@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from whyperf.recording import manifest as manifest_json
 from whyperf.recording.layout import MANIFEST
+from whyperf.recording.sealed import manifest as manifest_json
 
 Plain = dict[str, Any]
 

@@ -12,8 +12,8 @@ import pytest
 from tests.recording.made import MANIFEST, ROWS, make_recording, tables
 from whyperf.cli import info
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Losses, Manifest, Unfollowed
-from whyperf.recording.writer import write_recording
+from whyperf.recording.sealed.manifest import Losses, Manifest, Unfollowed
+from whyperf.recording.sealed.writer import write_recording
 
 
 def shown(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.recording.made import make_recording
-from whyperf.collect import folder as folders
-from whyperf.collect.start import start_of, write_start
+from whyperf.collect.setup import folder as folders
+from whyperf.collect.setup.start import start_of, write_start
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Sampling
-from whyperf.recording.tables import TABLES
-from whyperf.seal import open_recording
+from whyperf.recording.schemas.tables import TABLES
+from whyperf.recording.sealed.manifest import Sampling
+from whyperf.seal.opening import open_recording
 
 WEB_PROJECT = {"name": "Shop", "short_name": "Shop", "icons": [], "start_url": "/"}
 EXTENSION = {"manifest_version": 3, "name": "x", "version": "1", "format": 1, "command": ["x"]}

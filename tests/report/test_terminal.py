@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.report import verdicts
 from whyperf.diagnose.verdict import AbnormalVariable, CallChange, CallCounts
 from whyperf.engines.finding import ChangedLine, HotLine, SourceChange
-from whyperf.recording.template_names import without_template_arguments
+from whyperf.recording.names.template_names import without_template_arguments
 from whyperf.report.counted_calls import counted_calls
 from whyperf.report.glyphs import FULL, PLAIN, bar
 from whyperf.report.printable import printable

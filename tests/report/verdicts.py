@@ -10,7 +10,7 @@ from tests.engines.made import Made, recording
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, Proof, ProofFinding, ProofMeans, Share
 from whyperf.diagnose.verdict import Verdict
-from whyperf.recording.manifest import TableFile
+from whyperf.recording.sealed.manifest import TableFile
 
 _CODE = """\
 static int find(struct table *table, const char *name)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.revisions.conftest import History
 from whyperf.errors import WhyperfError
 from whyperf.revisions.checkout import BuildError, built
@@ -93,7 +94,7 @@ def test_an_interrupted_build_is_not_used(history: History, cache: Path, tmp_pat
         time.sleep(0.05)
         assert started.poll() is None
     os.kill(started.pid, signal.SIGINT)
-    assert started.wait(30) != 0
+    assert started.wait(PATIENCE_S) != 0
     # THEN the build has ended with it
     (tree,) = cache.glob("*/tree")
     running = subprocess.run(["pgrep", "-f", f"{tmp_path}/began"], capture_output=True, text=True, check=False)
@@ -113,7 +114,7 @@ def test_two_processes_build_it_once(history: History, cache: Path, tmp_path: Pa
     )
     command = [sys.executable, "-c", script, history.folder, f"sleep 0.5; echo x >> {tmp_path}/count", cache]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert len({one.communicate(timeout=60)[0] for one in both}) == 1
+    assert len({one.communicate(timeout=PATIENCE_S)[0] for one in both}) == 1
     assert (tmp_path / "count").read_text() == "x\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.revisions.conftest import History
-from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.investigation.subject import Subject

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from whyperf.recording.chunks import ChunkKind, ChunkReader
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
 RECORD = """
 import os, sys
@@ -72,7 +74,7 @@ class Recorder:
         return subprocess.run(
             self.command(*arguments),
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             env=dict(self.environment),
             check=False,
             **options,
@@ -91,7 +93,7 @@ class Recorder:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Recorder:
-    return Recorder(tmp_path / "rec", {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    return Recorder(tmp_path / "rec", {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE})
 
 
 @pytest.fixture

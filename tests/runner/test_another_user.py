@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.recording.reader import Recording
+from tests.patience import PATIENCE_S
+from whyperf.recording.sealed.reader import Recording
 
 _BUSY = "sum(number for number in range(3_000_000))"
 _AS_NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+
+_SAMPLED = ("sh", "-c", 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; exec "$@"', "sh")
 
 
 def _record(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -20,21 +23,24 @@ def _record(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "whyperf", "record", "--no-values", "-o", str(folder), "--", *command],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         stdin=subprocess.DEVNULL,
         check=False,
     )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_a_program_out_of_reach_is_told_of_with_what_to_do_instead(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [(), _SAMPLED], ids=["first", "after a program that is sampled"])
+def test_a_program_out_of_reach_is_told_of_with_what_to_do_instead(before: tuple[str, ...], tmp_path: Path) -> None:
     # GIVEN a program that setpriv starts as a user who cannot open the recording, with capabilities until it starts it
-    done = _record(tmp_path / "run", *_AS_NOBODY, "/usr/bin/python3", "-c", _BUSY)
+    done = _record(tmp_path / "run", *before, *_AS_NOBODY, "/usr/bin/python3", "-c", f"for i in range(6): {_BUSY}")
     # THEN it ran as ever
     assert done.returncode == 0, done.stderr
     # AND the recording holds nothing of it and says why
     made = Recording(tmp_path / "run")
-    assert {Path(path).name for path in made.table("processes")["executable"].to_pylist()} == {"setpriv"}
+    recorded = {Path(path).name for path in made.table("processes")["executable"].to_pylist()}
+    assert "setpriv" in recorded and not any(name.startswith("python3") for name in recorded)
+    assert len(made.table("samples")) or not before
     (unfollowed,) = made.manifest.losses.unfollowed
     assert Path(unfollowed.path).name.startswith("python3")
     assert "out of its reach" in unfollowed.reason

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.runner.conftest import Compile, Recorder, said
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 PYTHON = sys.executable
 # Listens after a while, burns a known share of CPU, and stops kindly.

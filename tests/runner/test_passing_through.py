@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.runner.conftest import Compile, Recorder, said
 
 PYTHON = sys.executable
@@ -86,7 +87,7 @@ def test_target_sees_what_a_shell_would_have_given_it(record: Recorder, tmp_path
 
 def test_target_shares_the_process_group(record: Recorder) -> None:
     started = record.start("--", "sh", "-c", "ps -o pgid= -p $$", process_group=0)
-    output, _ = started.communicate(timeout=30)
+    output, _ = started.communicate(timeout=PATIENCE_S)
     assert int(output) == started.pid
 
 
@@ -109,7 +110,7 @@ def test_terminal_is_the_targets_own(record: Recorder) -> None:
     os.write(terminal, b"hello\n")
     shown = _read_all(terminal)
     # THEN it is that terminal
-    assert started.wait(30) == 0
+    assert started.wait(PATIENCE_S) == 0
     assert b"31 77" in shown and b"got hello" in shown
 
 
@@ -131,7 +132,7 @@ def test_ctrl_c_reaches_the_target_once_and_leaves_a_recording(record: Recorder)
     os.write(terminal, b"\x03")
     shown += _read_all(terminal)
     # THEN the target decides what it means
-    assert started.wait(30) == 7
+    assert started.wait(PATIENCE_S) == 7
     assert b"interrupts 1" in shown
     stop = record.raw.only("stop")
     assert (stop["exit_status"], stop["stopped_by"]) == (7, "interrupt")
@@ -146,7 +147,7 @@ def test_second_ctrl_c_kills_a_target_that_ignores_it(record: Recorder) -> None:
     os.write(terminal, b"\x03")
     time.sleep(0.3)
     os.write(terminal, b"\x03")
-    assert started.wait(20) == 128 + signal.SIGKILL
+    assert started.wait(PATIENCE_S) == 128 + signal.SIGKILL
     os.close(terminal)
     assert record.raw.only("stop")["exit_signal"] == signal.SIGKILL
 
@@ -164,7 +165,7 @@ def test_ctrl_z_stops_both_and_both_go_on(record: Recorder, tmp_path: Path) -> N
     # THEN both go on when continued
     (tmp_path / "go").touch()
     os.killpg(started.pid, signal.SIGCONT)
-    assert started.wait(20) == 5
+    assert started.wait(PATIENCE_S) == 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])
@@ -173,7 +174,7 @@ def test_signals_for_the_recorder_are_passed_on(record: Recorder, number: signal
     started = record.start("--", "sh", "-c", script, start_new_session=True)
     assert started.stdout is not None and started.stdout.readline() == b"up\n"
     os.kill(started.pid, number)
-    output, _ = started.communicate(timeout=20)
+    output, _ = started.communicate(timeout=PATIENCE_S)
     assert (output, started.returncode) == (b"caught\n", 9)
 
 
@@ -183,7 +184,7 @@ def test_what_the_caller_ignores_stays_ignored(record: Recorder) -> None:
         ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *record.command("--", "sh", "-c", "kill -HUP $$; echo alive")],
         capture_output=True,
         env=dict(record.environment),
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.stdout == b"alive\n"
@@ -245,7 +246,7 @@ def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def _wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def _wait_for(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never happened"

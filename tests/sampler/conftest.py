@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.patience import PATIENCE_S
 
 from whyperf.collect import _session
-from whyperf.collect.sampler import LIBRARY
-from whyperf.debuginfo.elf import read_elf
-from whyperf.debuginfo.variables import write_table
-from whyperf.recording.chunks import ChunkKind, ChunkReader
+from whyperf.collect.sampling.sampler import LIBRARY
+from whyperf.debuginfo.elf_files.elf import read_elf
+from whyperf.debuginfo.variable_tables.making import write_table
+from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
 PROCESS, MODULE, MODULE_GONE, UNFOLLOWED, THREAD_END, GLOBALS = 2, 3, 4, 5, 6, 8
 EXEC, FORK = 1, 2
@@ -101,7 +102,7 @@ def sampled(tmp_path: Path) -> Callable[..., Outcome]:
         perf_events: bool = True,
         environment: Mapping[str, str] | None = None,
         drain: bool = True,
-        timeout: float = 60,
+        timeout: float = PATIENCE_S,
         values_depth: int = 0,
         libraries: Sequence[Path] = (),
     ) -> Outcome:

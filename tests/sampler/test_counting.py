@@ -97,7 +97,7 @@ def test_nothing_is_written_to_a_stranger_s_file(compiled: Compile, tmp_path: Pa
     import os
     import subprocess
 
-    from whyperf.collect.sampler import LIBRARY
+    from whyperf.collect.sampling.sampler import LIBRARY
 
     stranger = tmp_path / "rings"
     stranger.write_bytes(b"not rings" * 1000)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from conftest import Outcome
 
@@ -292,7 +293,7 @@ int main(void) {
 def test_program_ends_as_it_would_alone(compiled: Compile, sampled: Run, program: str, perf_events: bool) -> None:
     source, expected = PROGRAMS[program]
     binary = compiled(HEADERS + source, "-Wno-unused-result")
-    outcome = sampled(binary, perf_events=perf_events, timeout=20)
+    outcome = sampled(binary, perf_events=perf_events, timeout=PATIENCE_S)
     assert (outcome.status, outcome.output) == (0, expected)
 
 

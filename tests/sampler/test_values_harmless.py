@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from conftest import GLOBALS, MODULE, MODULE_GONE, Outcome
 
@@ -275,7 +276,7 @@ int main(void) {
         "-O0",
     )
 
-    outcome = sampled(program, values_depth=8, timeout=20)
+    outcome = sampled(program, values_depth=8, timeout=PATIENCE_S)
 
     if outcome.status == 77:
         pytest.skip("the kernel permits no userfaultfd here")

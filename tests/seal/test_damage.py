@@ -18,9 +18,9 @@ import pytest
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording, paths
 from tests.recording.full_disk import full_disk
 from whyperf.errors import WhyperfError
-from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import ProcessOrigin
-from whyperf.seal import open_recording, seal
+from whyperf.recording.raw_log import ringrecords as records
+from whyperf.recording.raw_log.ringrecords import ProcessOrigin
+from whyperf.seal.opening import open_recording, seal
 
 SYMBOLS = FakeSymbols({"/bin/tool": FakeBinary({"main": (0x100, 0x140), "work": (0x140, 0x180)})})
 
@@ -182,8 +182,8 @@ _RECORDER = """
 import os, sys
 from pathlib import Path
 from tests.collect.open_recording import OpenRecording
-from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import ProcessOrigin
+from whyperf.recording.raw_log import ringrecords as records
+from whyperf.recording.raw_log.ringrecords import ProcessOrigin
 rec = OpenRecording(Path(sys.argv[1]), max_bytes=1 << 20)
 thread = rec.thread(os.getpid(), start=110)
 thread.put(records.process(110, os.getpid(), 1, ProcessOrigin.EXEC, executable="/bin/tool"))

@@ -22,12 +22,12 @@ from whyperf.collect.tracer.traced import (
     TracedProcess,
     TracedThread,
 )
-from whyperf.recording import ringrecords as sampled
-from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Shed, TraceSummary
-from whyperf.recording.reader import Recording
-from whyperf.recording.ringrecords import ProcessOrigin
+from whyperf.recording.raw_log import ringrecords as sampled
+from whyperf.recording.raw_log.chunks import ChunkKind
+from whyperf.recording.raw_log.ringrecords import ProcessOrigin
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import Shed, TraceSummary
+from whyperf.recording.sealed.reader import Recording
 from whyperf.seal import events as events_part
 
 _TOOL = FakeBinary({"main": (0x100, 0x200), "work": (0x200, 0x300)})

@@ -13,11 +13,11 @@ from tests.dependences import made_stream
 from tests.dependences.made_stream import WHOLE, end, enter, event, module, open_deep_recording, site, watch
 from tests.seal.test_damage import SYMBOLS, record_something
 from whyperf.errors import WhyperfError
-from whyperf.recording import ringrecords
-from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.deep_tables import RegionKind
-from whyperf.recording.ringrecords import RingRecordKind
-from whyperf.seal import seal
+from whyperf.recording.raw_log import ringrecords
+from whyperf.recording.raw_log.chunks import ChunkKind
+from whyperf.recording.raw_log.ringrecords import RingRecordKind
+from whyperf.recording.schemas.deep_tables import RegionKind
+from whyperf.seal.opening import seal
 
 
 @pytest.mark.parametrize(

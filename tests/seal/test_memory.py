@@ -10,9 +10,9 @@ import pytest
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording
 from tests.collect.ring_producer import Thread
 from whyperf.engines.holdings import holdings_of
-from whyperf.recording import ringrecords as records
-from whyperf.recording.reader import Recording
-from whyperf.recording.ringrecords import MemoryEvent, ProcessOrigin
+from whyperf.recording.raw_log import ringrecords as records
+from whyperf.recording.raw_log.ringrecords import MemoryEvent, ProcessOrigin
+from whyperf.recording.sealed.reader import Recording
 
 SYMBOLS = FakeSymbols({"/bin/tool": FakeBinary({"main": (0x100, 0x140), "drop": (0x140, 0x180)})})
 MAIN, DROP = 0x10110, 0x10150

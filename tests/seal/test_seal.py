@@ -10,8 +10,8 @@ import pytest
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording, paths
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import Drainer
-from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import ProcessOrigin
+from whyperf.recording.raw_log import ringrecords as records
+from whyperf.recording.raw_log.ringrecords import ProcessOrigin
 
 TOOL = FakeBinary({"main": (0x100, 0x140), "work": (0x140, 0x180)})
 LIBRARY = FakeBinary({"qsort": (0x100, 0x200)}, debug="symbols", file="")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording, paths
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import intern_contexts
-from whyperf.recording import ringrecords as records
-from whyperf.recording.ringrecords import ProcessOrigin
-from whyperf.seal.places import distinct
+from whyperf.recording.raw_log import ringrecords as records
+from whyperf.recording.raw_log.ringrecords import ProcessOrigin
+from whyperf.seal.participants.places import distinct
 
 _BINARIES = {
     f"/opt/m{i}": FakeBinary({f"f{i}": (0x0, 0x30), f"g{i}": (0x30, 0x60), f"h{i}": (0x70, 0x90)}, {0x31: (f"in{i}",)})

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from whyperf.recording.reader import Recording
+from tests.patience import PATIENCE_S
+from tests.shared_cache import SHARED_CACHE
+from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
 
@@ -45,7 +47,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _roles(program: Path, folder: Path) -> dict[str, str]:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
     command = [
         sys.executable,
         "-m",
@@ -57,7 +59,7 @@ def _roles(program: Path, folder: Path) -> dict[str, str]:
         program,
         "15",
     ]
-    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=PATIENCE_S)
     variables = Recording(folder / "run").table("variables")
     names, roles = variables.column("name").to_pylist(), variables.column("roles").to_pylist()
     return {str(name): str(role) for name, role in zip(names, roles, strict=True)}

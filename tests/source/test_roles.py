@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.source import FunctionInSource, SourceRoles, roles_of
 from whyperf.source.compile_flags import builtin_headers, language_of
 from whyperf.source.declarations import declared_at_top
 from whyperf.source.names import short_name
+from whyperf.source.roles import FunctionInSource, SourceRoles, roles_of
 from whyperf.source.semantics import uses_by_semantics
 from whyperf.source.syntax import _parser, uses_by_syntax
 
@@ -298,3 +298,19 @@ def test_headers_are_found_in_the_tree_but_never_instead_of_the_systems(tmp_path
     )
     # THEN libclang understands it
     assert roles.by_semantics == 1 and roles.of(str(file), 3, "n") == {"condition"}
+
+
+def test_without_libclang_the_grammar_tells_what_no_macro_hides(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a file whose flags are known
+    asked = [FunctionInSource(str(file), 5, "f")]
+    known = {"producers": {str(file): "GNU C11 12"}, "budget_s": 10}
+    with_libclang = roles_of(asked, **known)
+    # WHEN libclang is not installed
+    monkeypatch.setitem(sys.modules, "clang", None)
+    without = roles_of(asked, **known)
+    # THEN the roles are the same
+    assert (with_libclang.by_semantics, without.by_semantics) == (1, 0)
+    assert [without.of(str(file), 5, name) for name in ("i", "p->n", "k", "total")] == [
+        with_libclang.of(str(file), 5, name) for name in ("i", "p->n", "k", "total")
+    ]
+    assert "loop" in without.of(str(file), 5, "i")

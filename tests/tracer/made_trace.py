@@ -11,8 +11,8 @@ import numpy as np
 from tests.collect.open_recording import OpenRecording
 from whyperf.collect.tracer.facts import FACTS, Fact, to_json
 from whyperf.collect.tracer.traced import RECORD, TRACED_SAMPLES, Records
-from whyperf.recording.chunks import ChunkKind, encode_chunk
-from whyperf.recording.events import EventKind
+from whyperf.recording.raw_log.chunks import ChunkKind, encode_chunk
+from whyperf.recording.schemas.events import EventKind
 
 
 def records(*rows: dict[str, object]) -> Records:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import whyperf
+from tests.patience import PATIENCE_S
 
 NOBODY = 65534
 _SANDBOX = Path(__file__).with_name("sandbox.py")
@@ -36,7 +37,7 @@ class OrdinaryUser:
             [self.python, str(_SANDBOX), *options, "--", *before, *map(str, command)],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             cwd=self.home,
             env=self._environment(),
             stdin=subprocess.DEVNULL,

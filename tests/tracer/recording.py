@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.collect.tracer.backends import Backend, choose
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 needs_bpf = pytest.mark.skipif(choose().means is not Backend.BPF, reason=f"kernel events: {choose().reason}")
 
@@ -34,7 +35,7 @@ class Command:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         if status is not None:

@@ -18,7 +18,7 @@ from whyperf.collect.tracer.kallsyms import KernelNames
 from whyperf.collect.tracer.opening import not_loaded, notes_of, shed_spans
 from whyperf.collect.tracer.proc_files import read_process
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Shed, TraceSummary
+from whyperf.recording.sealed.manifest import Shed, TraceSummary
 
 
 @pytest.fixture

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.collect.tracer.facts import from_json
+from whyperf.collect.tracer.facts import Fact, from_json
 from whyperf.collect.tracer.facts_file import stack_parts
 from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.starting import _bytes_for
 from whyperf.collect.tracer.traced import TracedMapping, TracedMappings, TracedProcess
 from whyperf.errors import WhyperfError
-from whyperf.recording.chunks import ChunkReader
-from whyperf.recording.events import EventKind
+from whyperf.recording.raw_log.chunks import ChunkReader
+from whyperf.recording.schemas.events import EventKind
 
 
 @pytest.fixture
@@ -138,16 +139,11 @@ def test_the_daemon_forgets_processes_that_ended_long_ago(tmp_path: Path, monkey
     monkeypatch.setattr("whyperf.collect.tracer.flight.memory._KEPT_AFTER_END_S", -1.0)
     memory = FactsMemory(tmp_path / "facts")
     memory.add([TracedProcess(1, 7, 1, "lives", "/bin/lives", ("lives",))])
-    for pid in range(1000, 4000):
-        rows = tuple(TracedMapping(at << 12, (at + 1) << 12, 0, "/lib/x.so") for at in range(5))
-        memory.add([TracedProcess(2, pid, 1, "short"), TracedMappings(2, pid, rows)])
-        memory.ended(pid)
+    _come_and_go(memory, 3000)
     memory.close()
     # THEN the file stays small, and the living one is in it
-    content = (tmp_path / "facts").read_bytes()
-    assert len(content) < 1_000_000
-    facts = [from_json(chunk.json()) for chunk in ChunkReader().in_bytes(content)]
-    assert TracedProcess(1, 7, 1, "lives", "/bin/lives", ("lives",)) in facts
+    assert (tmp_path / "facts").stat().st_size < 1_000_000
+    assert TracedProcess(1, 7, 1, "lives", "/bin/lives", ("lives",)) in _facts_in(tmp_path / "facts")
 
 
 def test_the_daemon_remembers_no_longer_than_rings_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +160,89 @@ def test_the_daemon_remembers_no_longer_than_rings_reach(tmp_path: Path, monkeyp
     assert (tmp_path / "facts").stat().st_size < 300_000
 
 
+def test_what_was_known_before_the_daemon_came_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN facts that others wrote: of somebody who lives on, and of somebody who is gone by now
+    living, gone = os.getpid(), _pid_of_nobody()
+    lives = TracedProcess(1, living, 1, "lives", "/bin/lives", ("lives",))
+    mapped = TracedMappings(1, living, (TracedMapping(1 << 12, 2 << 12, 0, "/bin/lives"),))
+    before = FactsMemory(tmp_path / "facts")
+    before.add([lives, mapped, TracedProcess(1, gone, 1, "gone")])
+    before.close()
+    # WHEN a daemon takes over, and thousands of processes come and go
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._ROOM", 100_000)
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._KEPT_AFTER_END_S", -1.0)
+    memory = FactsMemory(tmp_path / "facts")
+    _come_and_go(memory, 3000)
+    memory.close()
+    # THEN who lives is still known, with its mappings; who is gone is not
+    facts = _facts_in(tmp_path / "facts")
+    assert {lives, mapped} <= set(facts)
+    assert not any(fact.pid == gone for fact in facts if isinstance(fact, TracedProcess))
+
+
+def test_who_maps_all_day_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._ROOM", 100_000)
+    memory = FactsMemory(tmp_path / "facts")
+    named = TracedProcess(1, 7, 1, "maps", "/bin/maps", ("maps",))
+    memory.add([named])
+    for moment in range(2000):
+        memory.add([TracedMappings(moment, 7, (TracedMapping(1 << 12, 2 << 12, 0, f"/lib/{moment}.so"),))])
+    memory.close()
+    facts = _facts_in(tmp_path / "facts")
+    assert named in facts
+    assert any(isinstance(fact, TracedMappings) and fact.time == 1999 for fact in facts)
+    assert len(facts) < 1500
+
+
+def test_only_new_mappings_of_a_program_are_written(tmp_path: Path) -> None:
+    # GIVEN somebody who maps one file after the other, and each time all of them are read
+    rows = tuple(TracedMapping(at << 12, (at + 1) << 12, 0, f"/lib/{at}.so") for at in range(300))
+    memory = FactsMemory(tmp_path / "facts")
+    memory.add([TracedProcess(0, 7, 1, "maps")])
+    for count in range(1, 301):
+        memory.add([TracedMappings(count, 7, rows[:count])])
+    # AND then becomes another program that has some of them at the same places
+    memory.add([TracedProcess(400, 7, 1, "other"), TracedMappings(400, 7, rows[:2])])
+    memory.close()
+    # THEN each is written a few times, not 300 times; whoever reads knows all of them, and those of the new program
+    written = [fact for fact in _facts_in(tmp_path / "facts") if isinstance(fact, TracedMappings)]
+    assert {row for fact in written if fact.time < 400 for row in fact.rows} == set(rows)
+    assert sum(len(fact.rows) for fact in written) < 5 * len(rows)
+    assert written[-1] == TracedMappings(400, 7, rows[:2])
+
+
+def test_what_is_mapped_after_many_files_is_kept_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whyperf.collect.tracer.flight.memory._ROOM", 10_000)
+    rows = tuple(TracedMapping(at << 12, (at + 1) << 12, 0, f"/lib/{at}.so") for at in range(200))
+    memory = FactsMemory(tmp_path / "facts")
+    for count in range(1, 201):
+        memory.add([TracedMappings(count, 7, rows[:count])])
+    memory.close()
+    kept = [fact for fact in _facts_in(tmp_path / "facts") if isinstance(fact, TracedMappings)]
+    assert {row for fact in kept for row in fact.rows} == set(rows)
+    assert len(kept) < 200  # written anew since
+
+
+def _come_and_go(memory: FactsMemory, count: int) -> None:
+    for pid in range(1 << 30, (1 << 30) + count):
+        rows = tuple(TracedMapping(at << 12, (at + 1) << 12, 0, "/lib/x.so") for at in range(5))
+        memory.add([TracedProcess(2, pid, 1, "short"), TracedMappings(2, pid, rows)])
+        memory.ended(pid)
+
+
+def _facts_in(path: Path) -> list[Fact]:
+    read = [from_json(chunk.json()) for chunk in ChunkReader().in_bytes(path.read_bytes())]
+    return [fact for fact in read if fact is not None]
+
+
+def _pid_of_nobody() -> int:
+    done = subprocess.Popen(["true"])
+    done.wait()
+    return done.pid
+
+
 def test_stacks_are_split_between_whole_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whyperf.collect.tracer.facts_file._STACKS_AT_ONCE", 100)
     packed = b"".join(i.to_bytes(4, "little") + (3).to_bytes(2, "little") + bytes(2 + 24) for i in range(10))
@@ -173,7 +252,7 @@ def test_stacks_are_split_between_whole_ones(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from tests.architecture import HERE
+from tests.patience import PATIENCE_S
 from tests.tracer.tracing import Seen, Tracing, compiled, needs_bpf
 from whyperf.collect.architecture import X86_64
 from whyperf.collect.tracer.traced import Records
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.recording.schemas.events import EventKind, InterruptContext
 
 pytestmark = needs_bpf
 
@@ -270,7 +271,7 @@ def test_page_faults(tracing: Tracing, programs: Path) -> None:
 
 def test_io_uring(tracing: Tracing, programs: Path) -> None:
     process = tracing.spawn([str(programs / "uring")])
-    if process.wait(10) == 77:
+    if process.wait(PATIENCE_S) == 77:
         pytest.skip("this kernel does not permit io_uring")
     assert process.returncode == 0
     seen = tracing.seen()
@@ -286,7 +287,7 @@ def test_block_devices(tracing: Tracing, programs: Path) -> None:
     path = folder / f"whyperf-test-{os.getpid()}"
     try:
         process = tracing.spawn([str(programs / "kinds"), "disk", str(path)])
-        if process.wait(30) == 77:
+        if process.wait(PATIENCE_S) == 77:
             pytest.skip(f"no direct I/O in {folder}")
     finally:
         path.unlink(missing_ok=True)

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.tracing import Tracing, compiled, needs_bpf, stacks_in
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.events import EventKind, InterruptContext
+from whyperf.recording.schemas.events import EventKind, InterruptContext
 
 pytestmark = needs_bpf
 
@@ -78,6 +79,17 @@ def test_a_snapshot_leaves_the_ring_alone(tmp_path: Path) -> None:
     assert sum(len(data) for _, data in again) >= sum(len(data) for _, data in records) > 0
     numbers = set(np.concatenate(found)["stack"]) - {0}
     assert len(numbers & set(stacks_in(stacks))) >= 0.9 * len(numbers)
+
+
+def test_the_oldest_record_is_that_of_a_snapshot(tmp_path: Path) -> None:
+    """GIVEN rings that were overwritten many times, and are not now."""
+    with Tracing(tmp_path, ring_bytes=1 << 20, kinds=[EventKind.SYSCALL], shed_budget=0) as tracing:
+        assert tracing.tracer.oldest() == []
+        tracing.run([sys.executable, "-c", _STORM.format(count=20000)])
+        tracing.tracer.pause()
+        records, _ = tracing.tracer.snapshot(0)
+        oldest = tracing.tracer.oldest()
+    assert oldest == [int(np.frombuffer(data, RECORD, 1)["time"][0]) for _, data in records]
 
 
 def test_stacks_are_stored_again_before_they_are_overwritten(tmp_path: Path) -> None:
@@ -199,7 +211,7 @@ def _loaded_programs() -> set[int]:
 
 def _gone(programs: set[int]) -> bool:
     """The kernel frees programs a little after the last user is gone."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_S
     while programs & _loaded_programs():
         if time.monotonic() > end:
             return False

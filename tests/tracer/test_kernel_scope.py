@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.tracer.tracing import Tracing, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 

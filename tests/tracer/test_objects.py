@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tracer.tracing import Tracing, needs_bpf
-from whyperf.recording.events import EventKind
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import EventKind
 
 # Prints, of each descriptor that it reads a byte from: its inode and type, and what its other end is.
 _READS = """

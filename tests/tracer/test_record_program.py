@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.recording.events import EventKind
-from whyperf.recording.reader import Recording
-from whyperf.seal import seal
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import seal
 
 pytestmark = needs_bpf
 _PROGRAMS = Path(__file__).parent / "programs"
@@ -124,7 +125,7 @@ def test_two_tracers_are_refused_with_the_holders_name(whyperf: Command) -> None
             assert not (whyperf.folder / "second").exists()
         finally:
             first.send_signal(signal.SIGINT)
-            first.wait(30)
+            first.wait(PATIENCE_S)
 
 
 def test_the_program_inherits_no_descriptor(whyperf: Command) -> None:
@@ -140,7 +141,7 @@ def test_a_killed_recorder_leaves_a_readable_recording(whyperf: Command) -> None
         _wait_for(whyperf.folder / "rec" / "raw" / "start.json")
         time.sleep(3.0)
         recorder.kill()
-        recorder.wait(10)
+        recorder.wait(PATIENCE_S)
     subprocess.run(["pkill", "-f", "^sh -c while :; do sleep 0.01; done$"], check=True)  # it ran on, as it should
     assert "the recorder was killed" in whyperf("info", "rec").stdout
     recording = whyperf.recording("rec")
@@ -178,7 +179,7 @@ def test_a_program_replaced_before_it_is_sealed_costs_its_names(whyperf: Command
         _wait_for(whyperf.folder / "rec" / "raw" / "start.json")
         time.sleep(0.35)
         recorder.kill()
-        recorder.wait(10)
+        recorder.wait(PATIENCE_S)
     program.unlink()
     shutil.copy("/bin/true", program)
     recording = seal(whyperf.folder / "rec")
@@ -187,7 +188,7 @@ def test_a_program_replaced_before_it_is_sealed_costs_its_names(whyperf: Command
 
 
 def _wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} never came"
         time.sleep(0.05)

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 _SERVER = """
@@ -86,13 +87,13 @@ def test_everybody_for_a_while(whyperf: Command, server: subprocess.Popen[str]) 
 
 def test_interrupted_it_is_whole(whyperf: Command) -> None:
     with whyperf.start("record", "--trace", "--all", "-o", "rec") as recorder:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while not list((whyperf.folder / "rec" / "raw").glob("log-*")):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         time.sleep(0.5)
         recorder.send_signal(signal.SIGINT)
-        assert recorder.wait(60) == 0
+        assert recorder.wait(PATIENCE_S) == 0
     recording = whyperf.recording("rec")
     assert recording.manifest.stopped_by == "interrupt"
     assert recording.table("events").num_rows > 0

@@ -11,7 +11,7 @@ from whyperf.collect.tracer import session
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.session import TraceSession, TraceWanted
 from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 _PID = 77
 

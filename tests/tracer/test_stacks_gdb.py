@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.tracer.tracing import PROGRAMS, Seen, Tracing, compiled, needs_bpf
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 pytestmark = needs_bpf
 
@@ -93,7 +94,7 @@ def _last_stack(seen: Seen, tid: int) -> tuple[int, ...] | None:
 
 def _compare(tracing: Tracing, pid: int, folder: Path, agreement: Agreement) -> None:
     os.kill(pid, signal.SIGSTOP)
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_S
     while not _all_stopped(pid) and time.monotonic() < end:
         time.sleep(0.005)
     time.sleep(0.01)

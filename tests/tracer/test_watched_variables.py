@@ -14,8 +14,8 @@ import pytest
 from tests.tracer.recording import Command, kinds, needs_bpf
 from whyperf.collect.tracer import watched_variables
 from whyperf.collect.tracer.watched_variables import WatchedFlags
-from whyperf.debuginfo.named_symbols import NamedSymbol
-from whyperf.recording.events import EventKind
+from whyperf.debuginfo.elf_files.named_symbols import NamedSymbol
+from whyperf.recording.schemas.events import EventKind
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer

@@ -18,7 +18,7 @@ import pytest
 
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from bench.watching import compiled, unwatched, watched
 
+from tests.patience import PATIENCE_S
+
 THREADS = "-pthread"
 
 CASES = {
@@ -64,10 +66,10 @@ def test_daemon_goes_on_and_nobody_waits_for_it_forever(programs: Path, tmp_path
     result = tmp_path / "result"
     command = [str(compiled("daemon.c", programs, THREADS)), str(result)]
     # WHEN it is recorded
-    under = watched(command, tmp_path, recording, timeout=60)
+    under = watched(command, tmp_path, recording, timeout=PATIENCE_S)
     # THEN its status comes through and the daemon finishes its work
     assert (under.seen.status, under.seen.stdout) == (4, "parent leaves\n")
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE_S
     while not (result.exists() and result.read_text() == "done\n"):
         assert time.monotonic() < end, "the daemon did not finish"
         time.sleep(0.05)

@@ -13,8 +13,9 @@ from bench.cache import SubjectError
 from bench.suites import redis_suite
 from bench.watching import unwatched, watched
 
+from tests.patience import PATIENCE_S
 
-@pytest.mark.timeout(600)
+
 @pytest.mark.long
 def test_same_results(recording: Path) -> None:
     # GIVEN a project's test suite that passes on this machine
@@ -24,10 +25,10 @@ def test_same_results(recording: Path) -> None:
         suite = redis_suite()
     except SubjectError as error:
         pytest.skip(str(error))
-    plain = unwatched(suite.command, suite.folder, timeout=200)
+    plain = unwatched(suite.command, suite.folder, timeout=PATIENCE_S)
     assert len(suite.outcomes(plain)) >= 60, plain
     # WHEN the same tests run with everything they start under the sampler
-    under = watched(suite.command, suite.folder, recording, timeout=300)
+    under = watched(suite.command, suite.folder, recording, timeout=PATIENCE_S)
     # THEN every single test comes to the same result
     assert suite.outcomes(under.seen) == suite.outcomes(plain)
     assert under.seen.status == plain.status

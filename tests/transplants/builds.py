@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import Observed, observe
 from whyperf.collect.observation.recorder import LIBRARY
+from whyperf.collect.observation.run import observe
+from whyperf.collect.observation.sites import Observed
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.collect.program import find_program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.unwind.building import MACHINE, PROGRAMS, compile_program
 
 REGISTERS = {
@@ -50,7 +51,7 @@ def ask_both(pid: int, oracle: Path, tables: Path, script: Path) -> tuple[dict[s
     known = f"ORACLE = {[str(oracle), '--frames', str(pid), str(tables)]}\ndwarf, names = {REGISTERS[MACHINE]}\n"
     script.write_text(known + ASK_BOTH)
     command = ["gdb", "-nx", "-batch", "-p", str(pid), "-x", script]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     line = next((line for line in done.stdout.splitlines() if line.startswith("FRAMES ")), None)
     assert line is not None, done.stderr
     ours, theirs = json.loads(line[7:])

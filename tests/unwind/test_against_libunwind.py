@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.unwind.building import MACHINE, PROGRAMS, compile_program
 
 STOPS = 150
@@ -64,7 +65,7 @@ class Compared:
 def compare(oracle: Path, tables: Path, *command: str | Path, stops: int = STOPS, **environment: str) -> Compared:
     whole = [oracle, str(stops), "7", tables, *command]
     env = os.environ | environment
-    done = subprocess.run(whole, check=False, capture_output=True, text=True, timeout=120, env=env)
+    done = subprocess.run(whole, check=False, capture_output=True, text=True, timeout=PATIENCE_S, env=env)
     assert done.stdout, done.stderr
     found = Compared(**json.loads(done.stdout.splitlines()[-1]))
     assert not found.mismatches, done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.unwind.building import NATIVE, SANITIZERS, compile_driver
 
 SECONDS = 4
@@ -30,7 +31,7 @@ def test_fuzz(sections: list[Path], tmp_path: Path) -> None:
     tables = str(NATIVE / "stacks" / "tables.c")
     fuzz = compile_driver(tmp_path / "fuzz", "fuzz", *SANITIZERS, sources=[tables])
     done = subprocess.run(
-        [fuzz, str(SECONDS), "3", *sections], check=False, capture_output=True, text=True, timeout=120
+        [fuzz, str(SECONDS), "3", *sections], check=False, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 100

@@ -42,3 +42,4 @@ for device in range(DEVICES):
         answered(connection, 0xD0)
 for stranger in strangers:
     stranger.close()
+print(f"work={DEVICES}")

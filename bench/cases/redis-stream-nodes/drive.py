@@ -28,3 +28,4 @@ with socket.create_connection(("127.0.0.1", PORT)) as server:
             answers.readline()
             if not answers.readline().startswith(b":"):
                 sys.exit("drive: INCR is not answered as it should")
+print(f"work={MESSAGES}")

@@ -1,4 +1,4 @@
-// `whyperf.collect._dependences`: streams of the Valgrind tool into columns. whyperf.collect.dependence_stream wraps
+// `whyperf.collect._dependences`: streams of the Valgrind tool into columns. whyperf.collect.dependences.stream wraps
 // it.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whyperf.adapters import criterion, google_benchmark, pytest_benchmark
 from whyperf.adapters.adapted_benchmark import Adapted
-from whyperf.collect.program import find_program
+from whyperf.collect.target.program import find_program
 from whyperf.errors import WhyperfError
 
 

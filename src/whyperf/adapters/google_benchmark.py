@@ -10,8 +10,8 @@ from pathlib import Path
 from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
-from whyperf.recording.limits import MOST_LOG_BYTES
-from whyperf.recording.regular_files import map_regular
+from whyperf.recording.safe_files.limits import MOST_LOG_BYTES
+from whyperf.recording.safe_files.regular_files import map_regular
 
 MARKS = (b"libbenchmark.so", b"benchmark_filter")  # linked as a library, or within the program
 _BATCH = re.compile(rb"Running (.+) for (\d+)\s*$", re.MULTILINE)

@@ -20,8 +20,8 @@ from whyperf.assistants.reply import Reply
 from whyperf.assistants.results import Recordings
 from whyperf.assistants.worker import WorkerRequest
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import to_plain
 from whyperf.recording.layout import compared_in
+from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.report.printable import printable
 
 Folder = Annotated[

@@ -19,10 +19,10 @@ from whyperf.engines.values.compare import Values
 from whyperf.engines.values.explain import VariableExplanation, explain_variable
 from whyperf.engines.values.findings import ShownVariable, described
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.reader import Recording
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.sealed.reader import Recording
 from whyperf.report.json import to_json
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 _SENTENCES = 20
 _VARIABLES = 8

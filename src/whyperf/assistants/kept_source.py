@@ -14,8 +14,8 @@ from whyperf.diagnose.recording_kinds import are_deep
 from whyperf.engines.excess.places import LineTime, line_times
 from whyperf.engines.run import Run, ints, source_lines, texts
 from whyperf.errors import WhyperfError
-from whyperf.recording.reader import Recording
-from whyperf.seal import open_recording
+from whyperf.recording.sealed.reader import Recording
+from whyperf.seal.opening import open_recording
 
 _AROUND = 12  # lines before and after the one that was asked for
 _MOST = 60  # lines

@@ -9,7 +9,7 @@ from whyperf.assistants.results import NextCall, Recorded
 from whyperf.report.endings import ending
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.recordings import recordings_section
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 
 def recorded(path: Path, remarks: Sequence[str], last_wrote: Sequence[str]) -> Recorded:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from whyperf.recording.dataclass_json import to_plain
+from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.report.printable import printable
 
 T = TypeVar("T")

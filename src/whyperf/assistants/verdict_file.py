@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import MisfitError, from_plain
+from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
 
 
 @dataclass(frozen=True)

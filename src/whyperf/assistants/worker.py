@@ -15,7 +15,7 @@ from whyperf.assistants.reply import Reply
 from whyperf.assistants.results import Recordings
 from whyperf.assistants.texts import explanation_text, recorded_text, source_text
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import from_plain
+from whyperf.recording.safe_files.dataclass_json import from_plain
 
 
 @dataclass(frozen=True)

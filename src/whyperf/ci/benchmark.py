@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from whyperf.ci.policy import FailOn
-from whyperf.collect.lifecycle import Lifecycle
+from whyperf.collect.setup.lifecycle import Lifecycle
 
 DEFAULT_THRESHOLD = 0.05  # less is never called a difference: see diagnose/settings.py
 DEFAULT_RUNS = 5
@@ -20,6 +20,7 @@ class Benchmark:
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     unit: str | None = None  # what a unit of work is called
     work_count: str | None = None  # the function whose calls are units
+    latency: str | None = None  # the same, and its calls are timed
     inner: str | None = None  # one benchmark of a framework's many, see `whyperf.adapters`
     threshold: float = DEFAULT_THRESHOLD  # relative change below which nobody is told
     runs: int = DEFAULT_RUNS  # pairs, as far as the budget permits

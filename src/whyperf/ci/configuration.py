@@ -21,14 +21,14 @@ from typing import Any
 from whyperf.ci.benchmark import DEFAULT_BUDGET_S, Benchmark, Configuration
 from whyperf.ci.fields import Fields, Named
 from whyperf.ci.policy import FailOn
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.ready import check_condition
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.ready import check_condition
 from whyperf.errors import WhyperfError
 
 FILE_NAME = ".whyperf.toml"
 OPTION_TABLES = ("compare", "record", "attach", "diagnose", "bisect", "view")
 """Commands whose usual options the file may hold."""
-FEWEST_RUNS = 3  # complete separation of fewer is mere luck too often: see diagnose/significance.py
+FEWEST_RUNS = 3  # complete separation of fewer is mere luck too often: see diagnose/measured/significance.py
 MOST_BYTES = 1 << 20
 _EXAMPLE = """printf '[[benchmark]]\\nname = "parse"\\nbuild = "make"\\ncommand = "./tool input.txt"\\n' > """
 
@@ -103,13 +103,19 @@ def _named_benchmark(table: Fields, defaults: Benchmark) -> Benchmark:
         lifecycle=lifecycle,
         unit=table.text("unit"),
         work_count=table.text("work-count"),
+        latency=table.text("latency"),
         inner=table.text("benchmark"),
     )
     table.finish()
-    if benchmark.unit and not (lifecycle.drive or benchmark.work_count or benchmark.inner):
-        raise table.error("unit", "names what is counted, but nothing counts: add drive, work-count or benchmark")
-    if benchmark.inner and (lifecycle.drive or benchmark.work_count):
-        raise table.error("benchmark", "counts iterations, so that drive and work-count have nothing to count")
+    called = benchmark.work_count or benchmark.latency
+    if benchmark.unit and not (lifecycle.drive or called or benchmark.inner):
+        raise table.error(
+            "unit", "names what is counted, but nothing counts: add drive, work-count, latency or benchmark"
+        )
+    if benchmark.work_count and benchmark.latency:
+        raise table.error("latency", "counts calls as units of work, so that work-count has nothing to count")
+    if benchmark.inner and (lifecycle.drive or called):
+        raise table.error("benchmark", "counts iterations, so that drive, work-count and latency have nothing to count")
     return benchmark
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from whyperf.ci.result import Figures
 from whyperf.ci.state import BenchmarkState
 from whyperf.ci.wording import below_threshold, changed, memory_only, more_work, too_noisy, unchanged
-from whyperf.diagnose.latency import PREFIX
+from whyperf.diagnose.measured.latency import PREFIX
+from whyperf.diagnose.measured.significance import Direction, Measure, judge, runs_needed
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
-from whyperf.diagnose.significance import Direction, Measure, judge, runs_needed
 from whyperf.diagnose.verdict import MEMORY_MEASURES, Symptom, Verdict, VerdictKind
 
 _SETTINGS = DiagnoseSettings()

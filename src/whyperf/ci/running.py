@@ -16,9 +16,9 @@ from whyperf.ci.judging import judge_change
 from whyperf.ci.result import Result
 from whyperf.ci.state import BenchmarkState
 from whyperf.ci.wording import too_few_pairs
-from whyperf.collect.lifecycle import Measuring, RunOutcome
-from whyperf.collect.program import Program, check_followable
-from whyperf.collect.shell import command_line, needs_shell, split_words
+from whyperf.collect.setup.lifecycle import Measuring, RunOutcome
+from whyperf.collect.target.program import Program, check_followable
+from whyperf.collect.target.shell import command_line, needs_shell, split_words
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, last_output
@@ -29,12 +29,12 @@ from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.quantities import seconds
 from whyperf.errors import WhyperfError
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 from whyperf.revisions.checkout import Built, built
 from whyperf.revisions.command import program_in, words_for
 from whyperf.revisions.git import Repository
 from whyperf.revisions.suspects import ComparedCommits, with_history, with_short_paths
-from whyperf.seal import open_recording
+from whyperf.seal.opening import open_recording
 
 _NAMES = {Side.GOOD: "base", Side.BAD: "head"}
 
@@ -151,7 +151,7 @@ class _Attempt:
         plan = ComparisonPlan(
             programs,
             {side: replace(benchmark.lifecycle, folder=tree.folder) for side, tree in trees.items()},
-            Measuring(unit=benchmark.unit, work_count=benchmark.work_count),
+            Measuring(unit=benchmark.unit, work_count=benchmark.work_count, latency=benchmark.latency),
             self._folder(),
             benchmark.runs,
             show_output=False,

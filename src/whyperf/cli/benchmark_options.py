@@ -40,6 +40,7 @@ def check_benchmarks(args: argparse.Namespace) -> None:
         "--deep": args.deep,
         "--drive": args.drive or args.good_drive or args.bad_drive,
         "--work-count": args.work_count,
+        "--latency": args.latency,
         "--ready": args.ready,
         "--show-output": args.show_output,
     }

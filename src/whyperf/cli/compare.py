@@ -26,10 +26,17 @@ from whyperf.cli.opened_page import choose_page
 from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count
 from whyperf.cli.revision_options import add_revisions, check_out_both, check_sides
-from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
-from whyperf.collect.lifecycle import RunOutcome
-from whyperf.collect.program import Program, check_followable, check_traceable
-from whyperf.collect.shell import command_line
+from whyperf.cli.trace_options import (
+    add_trace,
+    check_trace,
+    refuse_timing,
+    refuse_watching,
+    say_by_perf,
+    without_privilege,
+)
+from whyperf.collect.setup.lifecycle import RunOutcome
+from whyperf.collect.target.program import Program, check_followable, check_traceable
+from whyperf.collect.target.shell import command_line
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, few_pairs, remarks
@@ -48,6 +55,7 @@ examples:
   whyperf compare "./tool small.txt" "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
   whyperf compare --good ./server --bad ./server --ready tcp:7000 --good-drive ./fast.sh --bad-drive ./slow.sh
+  whyperf compare --latency handle_request ./server-old ./server-new --ready tcp:7000 --drive ./load.sh
   sudo whyperf compare --trace --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --counts --good "./tool small.txt" --bad "./tool big.txt"
   whyperf compare --memory --good "./tool small.txt" --bad "./tool big.txt"
@@ -171,7 +179,7 @@ def _record_deeply(
     plan: ComparisonPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None
 ) -> int:
     from whyperf.cli.deep_compare import DeepPlan, compare_deep
-    from whyperf.collect.dependences.loaded_files import plug_in_files
+    from whyperf.collect.target.loaded_files import plug_in_files
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
@@ -243,6 +251,7 @@ def _traced(plan: ComparisonPlan, *, args: argparse.Namespace) -> ComparisonPlan
         return replace(plan, measuring=measuring)
     refuse_watching(watched, choice.reason, choice.fix)
     if choice.means is Backend.PERF:
+        refuse_timing(args.latency if args.trace else None, choice.reason, choice.fix)
         say_by_perf(choice.reason)
         return replace(plan, perf_hz=args.trace_rate)
     return replace(plan, measuring=without_privilege(plan.measuring, choice.reason, choice.fix))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from whyperf.collect.lifecycle import Measuring
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 
 
@@ -49,6 +49,7 @@ def _check(args: argparse.Namespace, others: Mapping[str, bool], example: str) -
         "--component": bool(args.component),
         "--redact": args.redact,
         "--work-count": args.work_count is not None,
+        "--latency": args.latency is not None,
     }
     for option, given in {**others, **always}.items():
         if given:

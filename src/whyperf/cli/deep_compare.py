@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from whyperf.cli.progress import Progress, progress
 from whyperf.cli.symptom_from import costliest
 from whyperf.cli.zoom_planning import in_words, plan_from
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.program import Program
-from whyperf.collect.shell import without_shell
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.target.program import Program
+from whyperf.collect.target.shell import without_shell
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, last_output, remarks
 from whyperf.errors import WhyperfError
@@ -23,9 +23,9 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, write_plan
 
 if TYPE_CHECKING:
-    from whyperf.collect.dependences.loaded_files import LoadedFile
+    from whyperf.collect.target.loaded_files import LoadedFile
     from whyperf.diagnose.verdict import Verdict
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
     from whyperf.report.html.examined import Examined
     from whyperf.revisions.suspects import ComparedCommits
 
@@ -52,8 +52,8 @@ def compare_deep(
     plan: DeepPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None = None
 ) -> int:
     from whyperf.cli.diagnose import present
-    from whyperf.collect.dependences.loaded_files import files_of
     from whyperf.collect.dependences.symptom_place import check_early
+    from whyperf.collect.target.loaded_files import files_of
 
     started = {side: _without_shell(side, plan.programs[side]) for side in _SIDES}
     files = [files_of(started[side], os.environ, plan.plug_ins) for side in _SIDES]
@@ -125,8 +125,8 @@ class _Phases:
 
     def _check_symptom(self) -> None:
         """Once more, now that it is known what the program loads."""
-        from whyperf.collect.dependences.loaded_files import files_of
         from whyperf.collect.dependences.symptom_place import check_symptom
+        from whyperf.collect.target.loaded_files import files_of
 
         for side in _SIDES:
             program = _without_shell(side, self._plan.programs[side])
@@ -148,7 +148,7 @@ class _Phases:
 
     def _record(self, side: Side, phase: str, number: int, zoom: ZoomPlan | None) -> Recording:
         from whyperf.collect.dependences.plug_ins import loaded_later
-        from whyperf.seal import seal
+        from whyperf.seal.opening import seal
 
         path = self._plan.folder / (f"{side.value}-{phase}" + (f"-{number}" if number > 1 else ""))
         outcome = self._run(side, path, zoom, force=self._plan.force)

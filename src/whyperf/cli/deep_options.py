@@ -6,7 +6,6 @@ import argparse
 import shlex
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 from whyperf.recording.symptom import SymptomSpec, parse_symptom
 
@@ -83,6 +82,8 @@ def check_deep(args: argparse.Namespace) -> None:
                 raise WhyperfError(f"--{name} needs --deep.", f"whyperf record --deep --{name} ...", status=2)
         return
     refuse_explaining(args)
+    from whyperf.collect.setup.lifecycle import Measuring  # which diagnoses do without
+
     usual = Measuring()
     measured = {
         "--pid": getattr(args, "pid", None) is not None,
@@ -92,6 +93,7 @@ def check_deep(args: argparse.Namespace) -> None:
         "--component": bool(args.component),
         "--redact": args.redact,
         "--work-count": args.work_count is not None,
+        "--latency": args.latency is not None,
     }
     for option, given in measured.items():
         if given:

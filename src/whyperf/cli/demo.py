@@ -89,6 +89,6 @@ def build() -> Path:
 
 
 def _cache() -> Path:
-    from whyperf.collect.sampler import tables_folder
+    from whyperf.collect.sampling.sampler import tables_folder
 
     return tables_folder().parent / "demo"

@@ -14,7 +14,7 @@ from whyperf.cli.deep_options import add_symptom, refuse_explaining, symptom_of
 from whyperf.cli.next_commands import typed_here
 from whyperf.cli.opened_page import add_open, choose_page, open_page
 from whyperf.cli.opened_recordings import add_max_rows, opened
-from whyperf.cli.possible_passes import possible_here
+from whyperf.cli.possible_passes import PossibleHere
 from whyperf.cli.quantities import count, duration
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.cli.workers import add_workers, executor_for, refuse_cluster
@@ -22,11 +22,12 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import NextStep
+    from whyperf.diagnose.diagnosis import Diagnosis
+    from whyperf.diagnose.further_recordings.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.causes.diagnosis import StallFilter
     from whyperf.engines.excess.explain import Explanation
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
     from whyperf.recording.symptom import SymptomSpec
     from whyperf.report.html.examined import Examined
     from whyperf.revisions.suspects import ComparedCommits
@@ -163,9 +164,8 @@ class ShownVerdict:
 
 def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> ShownVerdict:
     from whyperf.diagnose.diagnosis import examine
-    from whyperf.diagnose.explanations import explain
+    from whyperf.diagnose.engine_claims.values import Method
     from whyperf.diagnose.recording_kinds import are_deep, parted
-    from whyperf.diagnose.values_claims import Method
     from whyperf.report.html.examined import Examined
 
     recorded = [opened(path, args) for path in good], [opened(path, args) for path in bad]
@@ -187,14 +187,20 @@ def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) 
             method=Method.NONE if getattr(args, "no_values", False) else Method(args.method),
             stack_events=getattr(args, "stack_events", None),
             where=_where(sampled.bad[0], args),
-            possible=possible_here(),
+            possible=PossibleHere(),
             same_work=_SAME_WORK[getattr(args, "same_work", None)],
             executor=executor,
         )
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
-    explanations = [] if args.explain is None else explain(diagnosis, args.explain)
+    explanations = [] if args.explain is None else _explained(diagnosis, args.explain)
     verdict = typed_here(diagnosis.verdict, sampled.bad[0].manifest)
     return ShownVerdict(verdict, examined, explanations, diagnosis.step)
+
+
+def _explained(diagnosis: Diagnosis, function: str) -> Sequence[Explanation]:
+    from whyperf.diagnose.explanations import explain
+
+    return explain(diagnosis, function)
 
 
 def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:

@@ -72,7 +72,7 @@ def _write(content: bytes, output: str) -> None:
 
 def _collapsed(profiles: list[Profile], clock: str) -> bytes:
     from whyperf.export.collapsed import collapsed, collapsed_difference
-    from whyperf.recording.tables import Clock
+    from whyperf.recording.schemas.tables import Clock
 
     wanted = Clock.BLOCKED if clock == "wall" else Clock.CPU
     first, last = profiles[0], profiles[-1]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import ShownVerdict, judged
-from whyperf.cli.investigating import DEFAULT_BUDGET_S, add_output_files, investigated, planned
+from whyperf.cli.investigating import DEFAULT_BUDGET_S, add_output_files, investigated, planned, tried_first
 from whyperf.cli.memory_options import DEFAULT_INTERVAL
 from whyperf.cli.progress import progress
 from whyperf.cli.quantities import positive_duration, seconds_in_words
@@ -26,6 +26,7 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.removal import ForeignFileError, is_provably_ours, remove_recording
 
 if TYPE_CHECKING:
+    from whyperf.diagnose.origin import Proof
     from whyperf.revisions.investigating import Rebuilding
     from whyperf.revisions.suspects import ComparedCommits
 
@@ -83,6 +84,9 @@ class FurtherPasses:
         taken = self._chosen()
         recorded = first.recorded
         wanted = self.args.prove
+        functions = self._functions(answer, ends) if wanted else None
+        if functions and _is_settled(functions):
+            return self._proven(answer, ends, functions)
         while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:
             taken.add(choice.kind)
             needed = seconds_of(choice.kind, pair_s, first.pairs)
@@ -97,7 +101,7 @@ class FurtherPasses:
             _say(choice.why)
             try:
                 if is_proof:
-                    answer = self._proven(answer, ends)
+                    answer = self._proven(answer, ends, functions)
                 else:
                     recorded, answer = self._take(choice.kind, recorded, answer)
             except WhyperfError as error:
@@ -107,12 +111,25 @@ class FurtherPasses:
                 break
         return answer
 
-    def _proven(self, answer: ShownVerdict, ends: float) -> ShownVerdict:
+    def _functions(self, answer: ShownVerdict, ends: float) -> tuple[Proof, ...] | None:
+        """Of two builds: before the passes that only other proofs need. None: nothing was tried."""
+        if self.plan.adapted is not None:
+            return None
+        try:
+            with progress() as shown:
+                return tried_first(answer, planned(self.plan, self.args.output_file), ends, shown)
+        except WhyperfError as error:
+            _say(f"functions of the good build cannot be tried in the bad program: {error.sentence}")
+        except KeyboardInterrupt:
+            _say("interrupted; it goes on without functions of the good build")
+        return ()
+
+    def _proven(self, answer: ShownVerdict, ends: float, functions: tuple[Proof, ...] | None) -> ShownVerdict:
         from whyperf.revisions.investigating import investigate_hunks
 
         subject = planned(self.plan, self.args.output_file)
         with progress() as shown:
-            verdict = investigated(answer, subject, ends, shown)
+            verdict = investigated(answer, subject, ends, shown, functions)
             if self.compared is not None and self.args.prove:
                 verdict = investigate_hunks(verdict, self.compared, subject, self._revisions(answer, ends, shown))
         return replace(answer, verdict=verdict)
@@ -128,8 +145,11 @@ class FurtherPasses:
             return set(Pass)
         if self.args.trace or self.plan.measuring.clock == "wall":
             return set(Pass) - ({Pass.PROOF} if self.args.prove else set())
-        memory = {Pass.MEMORY} if self.plan.measuring.memory_interval else set()
-        return memory | ({Pass.COUNTS} if self.plan.counts else set())
+        measuring = self.plan.measuring
+        memory = {Pass.MEMORY} if measuring.memory_interval else set()
+        # Counting runs cannot tell how many units of work they did where calls of a function are the units.
+        no_units = measuring.work_count is not None or measuring.latency is not None
+        return memory | ({Pass.COUNTS} if self.plan.counts or no_units else set())
 
     def _take(self, kind: Pass, recorded: Recorded, answer: ShownVerdict) -> tuple[Recorded, ShownVerdict]:
         outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
@@ -156,6 +176,12 @@ class FurtherPasses:
         """How further runs ended is said like how the first ones did."""
         for side, runs in outcomes.items():
             self.outcomes[side] += runs
+
+
+def _is_settled(proofs: tuple[Proof, ...]) -> bool:
+    from whyperf.investigation.investigate import is_settled
+
+    return is_settled(proofs)
 
 
 def _waits(plan: ComparisonPlan) -> ComparisonPlan:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import count
 from whyperf.importers.collapsed import UNITS
-from whyperf.recording.limits import MOST_PROFILE_BYTES
-from whyperf.recording.regular_files import opened_regular, read_regular
+from whyperf.recording.safe_files.limits import MOST_PROFILE_BYTES
+from whyperf.recording.safe_files.regular_files import opened_regular, read_regular
 
 if TYPE_CHECKING:
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
 NAME = "import"
 SUMMARY = "make a recording of what another tool recorded: perf.data, pprof, collapsed stacks"
@@ -85,7 +85,7 @@ def _imported(args: argparse.Namespace, output: Path) -> Recording:
             return store(
                 read_collapsed(args.file, text, unit=args.weights, rate_hz=args.rate), output, force=args.force
             )
-    from whyperf.importers.perf_data import import_perf_data
+    from whyperf.importers.perf_data.importing import import_perf_data
 
     return import_perf_data(args.file, output, force=args.force)
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyperf.cli.info_counts import counting_lines
+from whyperf.cli.info_latency import latency_lines
 from whyperf.cli.info_trace import trace_facts, trace_lines, trace_losses
 from whyperf.cli.opened_recordings import add_max_rows, opened
 from whyperf.report.endings import ending
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Deep, Losses, Manifest
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.manifest import Deep, Losses, Manifest
+    from whyperf.recording.sealed.reader import Recording
 
 NAME = "info"
 SUMMARY = "what is in a recording, and what was lost"
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 def facts(recording: Recording) -> dict[str, Any]:
     """The manifest, and what the tables add up to."""
-    from whyperf.recording.dataclass_json import to_plain
+    from whyperf.recording.safe_files.dataclass_json import to_plain
 
     return {
         **to_plain(recording.manifest),
@@ -111,6 +112,8 @@ def _lines(recording: Recording) -> Iterator[tuple[str, str]]:
         f"{totals.read_bytes / 1e6:.1f} MB read, {totals.written_bytes / 1e6:.1f} MB written",
     )
     yield "work", _work(recording)
+    if totals.latency is not None:
+        yield from latency_lines(totals.latency)
     if manifest.deep is not None:
         yield from _counted_deeply(recording, manifest.deep)
     elif manifest.counting is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import Counting
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.manifest import Counting
+    from whyperf.recording.sealed.reader import Recording
 
 
 def counting_lines(recording: Recording, counting: Counting) -> Iterator[tuple[str, str]]:

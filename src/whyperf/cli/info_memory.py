@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyperf.engines.holdings import Holdings, holdings_of
-from whyperf.engines.memory.sentences import in_bytes
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.engines.quantities import in_bytes
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 if TYPE_CHECKING:
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
 _CELLS = 40
 _HEIGHTS = " ▁▂▃▄▅▆▇█"

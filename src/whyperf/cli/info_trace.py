@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from whyperf.recording.manifest import TraceSummary
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.manifest import TraceSummary
+    from whyperf.recording.sealed.reader import Recording
 
 _KINDS_SHOWN = 8
 _SCOPES = {
@@ -21,7 +21,7 @@ def events_by_kind(recording: Recording) -> dict[str, int]:
     """The most frequent first."""
     import numpy as np
 
-    from whyperf.recording.events import EventKind
+    from whyperf.recording.schemas.events import EventKind
 
     counts = np.zeros(256, np.int64)
     for piece in recording.rows("events").pieces(("kind",)):

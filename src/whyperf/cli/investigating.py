@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import positive_duration
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program, find_program
-from whyperf.collect.shell import without_shell
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program, find_program
+from whyperf.collect.target.shell import without_shell
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.sealed.manifest import Manifest
 
 if TYPE_CHECKING:
     from whyperf.cli.diagnose import ShownVerdict
+    from whyperf.diagnose.origin import Proof
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.recording_protocol import Recorded
     from whyperf.investigation.subject import Subject
@@ -109,14 +110,25 @@ def binaries_of(recordings: Sequence[Recorded]) -> Callable[[str], Path | None]:
     return paths.get
 
 
-def investigated(answer: ShownVerdict, subject: Subject, ends: float, shown: Steps) -> Verdict:
-    """The answer's verdict with its cause, as far as that is found before `ends`."""
-    from whyperf.diagnose.settled import proven
+def tried_first(answer: ShownVerdict, subject: Subject, ends: float, shown: Steps) -> tuple[Proof, ...] | None:
+    """What needs no other pass; None where there is no such thing."""
+    from whyperf.investigation.investigate import investigate_functions
+    from whyperf.investigation.subject import ProofBounds
+
+    return investigate_functions(answer.verdict, subject, ProofBounds(ends), saying(shown, ends))
+
+
+def investigated(
+    answer: ShownVerdict, subject: Subject, ends: float, shown: Steps, functions: tuple[Proof, ...] | None = None
+) -> Verdict:
+    """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first."""
+    from whyperf.diagnose.further_recordings.settled import proven
     from whyperf.investigation.investigate import investigate
     from whyperf.investigation.subject import ProofBounds
 
     good, bad = answer.examined.good, answer.examined.bad
-    verdict = investigate(answer.verdict, subject, binaries_of(bad), ProofBounds(ends), saying(shown, ends))
+    bounds, say = ProofBounds(ends), saying(shown, ends)
+    verdict = investigate(answer.verdict, subject, binaries_of(bad), bounds, say, functions=functions)
     return proven(verdict, [one.path for one in good], [one.path for one in bad])
 
 

@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 
 from whyperf.cli.quantities import count, duration, positive_duration, signal_number, size
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.ready import check_condition
-from whyperf.collect.redaction_key import redaction_key
-from whyperf.collect.variables import DEFAULT_DEPTH
+from whyperf.collect.setup.lifecycle import DEFAULT_DEPTH, Lifecycle, Measuring
+from whyperf.collect.setup.redaction_key import redaction_key
+from whyperf.collect.target.ready import check_condition
 from whyperf.errors import WhyperfError
 
 
@@ -115,6 +114,11 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--work-count", metavar="FUNCTION", help="count calls of this function as units of work (needs root)"
     )
+    group.add_argument(
+        "--latency",
+        metavar="FUNCTION",
+        help="time each call of this function: percentiles of how long calls take, and calls as units of work",
+    )
     group.add_argument("--unit", metavar="NAME", help="what a unit of work is called in reports")
 
 
@@ -133,10 +137,16 @@ def lifecycle_of(args: argparse.Namespace, drive: str | None = None) -> Lifecycl
 
 
 def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
-    if args.unit and not (driven or args.work_count):
+    if args.latency and args.work_count:
         raise WhyperfError(
-            "--unit names what is counted, but nothing counts: add --drive with a command that prints work=N, or "
-            "--work-count.",
+            "--latency and --work-count exclude each other: timed calls are the units of work.",
+            f"whyperf record --latency {args.latency} -- ./program",
+            status=2,
+        )
+    if args.unit and not (driven or args.work_count or args.latency):
+        raise WhyperfError(
+            "--unit names what is counted, but nothing counts: add --drive with a command that prints work=N, "
+            "--work-count or --latency.",
             "whyperf record --unit request --drive ./load.sh -- ./server",
             status=2,
         )
@@ -160,6 +170,7 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
         clock=args.clock,
         max_bytes=args.max_size,
         work_count=args.work_count,
+        latency=args.latency,
         unit=args.unit,
         values_depth=min(args.values_depth, 16),
         components=tuple(args.component),
@@ -171,6 +182,6 @@ def measuring_of(args: argparse.Namespace, *, driven: bool) -> Measuring:
 
 def _database(given: Path) -> Path:
     """Checked before anything is run: a mistake costs no recording."""
-    from whyperf.source import compilation_database
+    from whyperf.source.compile_flags import compilation_database
 
     return compilation_database(given.absolute())

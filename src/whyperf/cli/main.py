@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import errno
+import gc
 import importlib
 import keyword
 import os
@@ -43,7 +43,7 @@ COMMANDS: dict[str, str] = {
 # What a write to standard output can end with. Files that whyperf opens itself have a name, and sentences of their own.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
-_EXAMPLES = """\
+FIRST_EXAMPLES = """\
 examples:
   whyperf compare "./tool small.txt" "./tool big.txt"
   whyperf compare --good "./server a.conf" --bad "./server b.conf" --ready tcp:7000 --drive ./load.sh
@@ -79,6 +79,8 @@ class _Parser(argparse.ArgumentParser):
 def command() -> NoReturn:
     """The program itself. It ends without unloading libraries: one of Arrow's threads that is still starting when its
     destructors run aborts the process, after everything was said."""
+    # What is loaded stays: looking through it again and again for garbage takes a twentieth of a short command's time.
+    gc.set_threshold(20_000)
     _open_standard_streams()
     speak_unheard()
     try:
@@ -139,7 +141,7 @@ def _run(arguments: list[str]) -> int:
     parser = _Parser(
         prog="whyperf",
         description="Tells why one run of a program is slower than another.",
-        epilog="\n".join(["commands:", *(f"  {n:11} {s}" for n, s in COMMANDS.items()), "", _EXAMPLES]),
+        epilog="\n".join(["commands:", *(f"  {n:11} {s}" for n, s in COMMANDS.items()), "", FIRST_EXAMPLES]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="whyperf COMMAND ...",
         allow_abbrev=False,
@@ -158,6 +160,8 @@ def _run(arguments: list[str]) -> int:
 
 def closest(name: str, known: Sequence[str]) -> str | None:
     """What somebody who typed this has probably meant."""
+    import difflib
+
     return next(iter(difflib.get_close_matches(name, known, n=1)), None)
 
 

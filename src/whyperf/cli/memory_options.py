@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from whyperf.allocators.known import KNOWN, parse_allocator
 from whyperf.cli.quantities import byte_count
-from whyperf.collect.lifecycle import Measuring
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 
 DEFAULT_INTERVAL = 512 * 1024

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from whyperf.cli.revision_options import command_of
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import NextStep
+    from whyperf.diagnose.further_recordings.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
-    from whyperf.recording.manifest import Manifest
+    from whyperf.recording.sealed.manifest import Manifest
     from whyperf.revisions.suspects import ComparedCommits
 
 _RUNS_COMMANDS = "whyperf compare "
@@ -39,12 +39,12 @@ def of_revisions(
     manifests: Sequence[Manifest],
 ) -> Verdict:
     """`manifests`: of a good and a bad run. Their commands lie in checkouts of ours, which may be gone tomorrow."""
-    from whyperf.diagnose.advice import lifecycle_words
+    from whyperf.diagnose.further_recordings.advice import lifecycle_words
 
     good, bad = compared.names
     built = ["--build", args.build] if args.build else []
     options = [manifest.options for manifest in manifests]
-    window = lifecycle_words(options[0], options[1], is_deep=False)
+    window = lifecycle_words(options[0], options[1], without_units=False)
     if step is not None:
         words = ["compare", "--rev", good, "--rev", bad, *built, *step.options, *window]
     elif verdict.kind.value == "difference" and "--good-drive" not in window:

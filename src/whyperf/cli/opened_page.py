@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-import webbrowser
 from pathlib import Path
 
 PAGE_NAME = "verdict.html"
@@ -20,11 +18,15 @@ def add_open(parser: argparse.ArgumentParser) -> None:
 def choose_page(args: argparse.Namespace, folder: Path | None = None) -> None:
     """Where the page goes if the user did not say: beside the recordings, or into a folder of its own."""
     if args.open and args.html is None:
+        import tempfile
+
         args.html = (folder or Path(tempfile.mkdtemp(prefix="whyperf-"))) / PAGE_NAME
 
 
 def open_page(path: Path) -> None:
     """Says so where there is no browser: over ssh there seldom is one."""
+    import webbrowser
+
     try:
         opened = webbrowser.open(path.absolute().as_uri())
     except webbrowser.Error:

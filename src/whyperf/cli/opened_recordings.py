@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import count
-from whyperf.recording.limits import MOST_ROWS, ROWS_OPTION
+from whyperf.recording.safe_files.limits import MOST_ROWS, ROWS_OPTION
 
 if TYPE_CHECKING:
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
 
 def add_max_rows(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,6 @@ def add_max_rows(parser: argparse.ArgumentParser) -> None:
 
 def opened(path: Path, args: argparse.Namespace) -> Recording:
     """A recording in whatever state it is; commands without the option read the default at most."""
-    from whyperf.seal import open_recording
+    from whyperf.seal.opening import open_recording
 
     return open_recording(path, max_rows=getattr(args, "max_rows", MOST_ROWS))

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from whyperf.errors import WhyperfError
 from whyperf.optional import has_numba
 
-if TYPE_CHECKING:
-    from whyperf.diagnose.next_step import Possible
 
+class PossibleHere:
+    """Looked at when a verdict asks: most do not."""
 
-def possible_here() -> Possible:
-    from whyperf.collect.tracer.backends import Backend, choose
-    from whyperf.diagnose.next_step import Possible
+    @cached_property
+    def trace(self) -> bool:
+        from whyperf.collect.tracer.backends import Backend, choose
 
-    if not has_numba():
-        return Possible(trace=False, deep=False)
-    return Possible(trace=choose().means is not Backend.SAMPLER, deep=_has_valgrind())
+        return has_numba() and choose().means is not Backend.SAMPLER
 
+    @cached_property
+    def deep(self) -> bool:
+        from whyperf.collect.dependences.valgrind import find_valgrind
 
-def _has_valgrind() -> bool:
-    from whyperf.collect.dependences.valgrind import find_valgrind
-
-    try:
-        find_valgrind(os.environ)
-    except WhyperfError:
-        return False
-    return True
+        try:
+            return has_numba() and find_valgrind(os.environ) is not None
+        except WhyperfError:
+            return False

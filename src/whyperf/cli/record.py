@@ -15,10 +15,17 @@ from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.memory_options import add_memory, check_memory, with_memory
 from whyperf.cli.quantities import bytes_in_words, count, seconds_in_words
-from whyperf.cli.trace_options import add_trace, check_trace, refuse_watching, say_by_perf, without_privilege
+from whyperf.cli.trace_options import (
+    add_trace,
+    check_trace,
+    refuse_timing,
+    refuse_watching,
+    say_by_perf,
+    without_privilege,
+)
 from whyperf.cli.zoom_planning import in_words
-from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
-from whyperf.collect.program import Program, find_program
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring, RunOutcome
+from whyperf.collect.target.program import Program, find_program
 from whyperf.errors import WhyperfError
 from whyperf.report.endings import signal_name
 
@@ -31,6 +38,7 @@ examples:
   whyperf record --pid 4711 --for 30s -o slow
   sudo whyperf record --trace -o stall -- ./server big.conf
   sudo whyperf record --trace --all --for 30s -o stall
+  whyperf record --latency handle_request -o calls --ready tcp:7000 --drive ./load.sh -- ./server big.conf
   whyperf record --counts -o calls -- ./tool small.txt
   whyperf record --memory -o memory -- ./tool small.txt
   whyperf record --deep -o sketch -- ./tool small.txt
@@ -88,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 def _record_program(
     command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring
 ) -> RunOutcome:
-    from whyperf.collect.runner import record_run
+    from whyperf.collect.runs.runner import record_run
 
     program = find_program(command, os.environ)
     return record_run(
@@ -102,7 +110,7 @@ def _record_program(
 
 
 def _record_process(args: argparse.Namespace, lifecycle: Lifecycle, measuring: Measuring) -> RunOutcome:
-    from whyperf.collect.attached_run import record_process
+    from whyperf.collect.runs.attached_run import record_process
 
     path = args.output or Path(default_name(str(args.pid)))
     return record_process(args.pid, path, lifecycle=lifecycle, measuring=measuring, force=args.force)
@@ -127,11 +135,12 @@ def _record_traced(
             return _record_process(args, lifecycle, measuring)
         return _record_program(command, args, lifecycle, measuring)
     if choice.means is Backend.PERF:
+        refuse_timing(args.latency, choice.reason, choice.fix)
         return _record_with_perf(command, args, lifecycle, choice.reason)
     measuring = replace(measuring, trace_hz=args.trace_rate, watched=tuple(args.watch), queues=not args.no_queues)
     if not runs_already:
         return _record_program(command, args, lifecycle, measuring)
-    from whyperf.collect.tracer.watching import record_traced
+    from whyperf.collect.runs.attached_trace import record_traced
 
     what = ("--all",) if args.all else ("--pid", str(args.pid))
     return record_traced(
@@ -146,7 +155,7 @@ def _record_traced(
 
 
 def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: Lifecycle, reason: str) -> RunOutcome:
-    from whyperf.collect.perf_record import record_with_perf
+    from whyperf.collect.perf_record.run import record_with_perf
     from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
     say_by_perf(reason)
@@ -167,8 +176,8 @@ def _record_with_perf(command: list[str], args: argparse.Namespace, lifecycle: L
 
 
 def _record_deeply(program: Program, args: argparse.Namespace, lifecycle: Lifecycle) -> RunOutcome:
-    from whyperf.collect.dependences.loaded_files import plug_in_files
     from whyperf.collect.dependences.run import record_deep
+    from whyperf.collect.target.loaded_files import plug_in_files
     from whyperf.recording.zoom import read_plan
 
     plan = None if args.zoom is None else read_plan(args.zoom)
@@ -211,7 +220,7 @@ def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
         print(f"whyperf: {note}", file=sys.stderr)
     status = outcome.shell_status
     try:
-        from whyperf.seal import seal
+        from whyperf.seal.opening import seal
 
         sealed = seal(outcome.path)
     except WhyperfError as error:
@@ -220,8 +229,10 @@ def conclude(outcome: RunOutcome, *, quiet: bool) -> int:
             return status
         # The target's own status matters more to the caller than what became of the recording.
         raise WhyperfError(error.sentence, error.next_command, status=status or error.status) from None
-    if sealed.manifest.deep is not None or not sealed.manifest.tables["samples"].rows:
-        for note in sealed.manifest.losses.notes:
+    manifest = sealed.manifest
+    mostly_unsampled = manifest.losses.unsampled_cpu_s > manifest.totals.cpu_s / 2
+    if manifest.deep is not None or mostly_unsampled or not manifest.tables["samples"].rows:
+        for note in manifest.losses.notes:
             if note not in outcome.notes:
                 print(f"whyperf: {note}", file=sys.stderr)
     if outcome.failure is not None:

@@ -13,7 +13,7 @@ from whyperf.cli.progress import progress
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
-    from whyperf.collect.program import Program
+    from whyperf.collect.target.program import Program
     from whyperf.comparison.alternation import Side
     from whyperf.revisions.git import Repository
     from whyperf.revisions.suspects import ComparedCommits

@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from whyperf.recording.scrub import scrubbed
-    from whyperf.recording.writer import write_recording
+    from whyperf.recording.sealed.scrub import scrubbed
+    from whyperf.recording.sealed.writer import write_recording
 
     source = Path(args.recording)
     target = args.output or source.with_name(f"{source.name}.scrubbed")

@@ -13,7 +13,7 @@ from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Suspect
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
 _AGAIN = "whyperf compare --good COMMAND --bad COMMAND -o FOLDER"
 
@@ -49,7 +49,7 @@ def known_in(recordings: Iterable[Recording]) -> Callable[[SymptomSpec], bool]:
     import numpy as np
     import pyarrow as pa
 
-    from whyperf.engines.relations.symptoms import is_called
+    from whyperf.engines.relations.changed_relations.symptoms import is_called
 
     names: set[str] = set()
     for one in recordings:
@@ -60,7 +60,7 @@ def known_in(recordings: Iterable[Recording]) -> Callable[[SymptomSpec], bool]:
 
 
 def _sides(paths: Sequence[Path]) -> tuple[list[Recording], list[Recording]]:
-    from whyperf.seal import open_recording
+    from whyperf.seal.opening import open_recording
 
     if len(paths) > 2:
         sentence = "--symptom-from takes a folder that compare made, or a good and a bad recording."

@@ -89,7 +89,7 @@ def _start(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     from whyperf.collect.tracer.flight.status import status
-    from whyperf.recording.dataclass_json import to_plain
+    from whyperf.recording.safe_files.dataclass_json import to_plain
 
     found = status()
     if args.json:
@@ -121,7 +121,7 @@ def _status_lines(status: RecorderStatus) -> Iterator[tuple[str, str]]:
 
 def _dump(args: argparse.Namespace) -> int:
     from whyperf.collect.tracer.flight.dumping import dump
-    from whyperf.seal import seal
+    from whyperf.seal.opening import seal
 
     path = args.output or Path(f"trace-{time.strftime('%Y%m%d-%H%M%S')}.whyperf")
     dumped = dump(path, args.last, force=args.force)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whyperf.cli.quantities import count
-from whyperf.collect.lifecycle import Measuring
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.errors import WhyperfError
 
 _MOST_WATCHED = 4  # breakpoints of a CPU
@@ -72,6 +72,12 @@ def refuse_watching(watched: Sequence[str], why: str, fix: str | None) -> None:
     """Where kernel events do not come by BPF."""
     if watched:
         raise WhyperfError(f"Variables cannot be watched here: {why}.", fix)
+
+
+def refuse_timing(function: str | None, why: str, fix: str | None) -> None:
+    """Where nothing of whyperf's is in the program."""
+    if function is not None:
+        raise WhyperfError(f"--latency does not work together with --trace here: {why}.", fix)
 
 
 def without_privilege(measuring: Measuring, why: str, fix: str | None) -> Measuring:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides
 from whyperf.cli.opened_recordings import opened
-from whyperf.cli.possible_passes import possible_here
+from whyperf.cli.possible_passes import PossibleHere
 from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
         from whyperf.diagnose.relations import examine_deep
 
         return examine_deep(good, bad), Examined(good, bad)
-    diagnosis = examine(good, bad, possible=possible_here())
+    diagnosis = examine(good, bad, possible=PossibleHere())
     sampled = parted(good, bad).sampled
     return diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
 

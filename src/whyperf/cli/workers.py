@@ -12,7 +12,7 @@ from whyperf.cli.quantities import count
 from whyperf.errors import WhyperfError
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.cluster import Tell
+    from whyperf.diagnose.parallel.cluster import Tell
     from whyperf.engines.execution import Executor
 
 
@@ -30,11 +30,11 @@ def executor_for(args: argparse.Namespace) -> Iterator[Executor]:
     """What `add_workers`' options ask for, or the default where a command has none."""
     address = getattr(args, "cluster", None)
     if address is None:
-        from whyperf.diagnose.processes import Processes
+        from whyperf.diagnose.parallel.processes import Processes
 
         yield Processes(getattr(args, "jobs", None) or 1)
         return
-    from whyperf.diagnose.cluster import Cluster, scheduler_at
+    from whyperf.diagnose.parallel.cluster import Cluster, scheduler_at
 
     if args.jobs is not None:
         raise WhyperfError("--jobs is for this machine: a cluster has its own workers.", _again(address), status=2)

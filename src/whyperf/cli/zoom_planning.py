@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey, without_version
+from whyperf.recording.names.identity import FunctionKey, without_version
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 from whyperf.recording.zoom import ZoomPlan, some_of
 
 if TYPE_CHECKING:
-    from whyperf.recording.reader import Recording
+    from whyperf.recording.sealed.reader import Recording
 
 
 def plan_from(good: Sequence[Recording], bad: Sequence[Recording], symptom: SymptomSpec) -> ZoomPlan:
@@ -56,9 +56,9 @@ def _demanded(sketch: Recording, symptom: SymptomSpec) -> Iterator[FunctionKey]:
     if symptom.kind is SymptomKind.VARIABLE:
         yield from _updating(sketch)
     if symptom.kind is SymptomKind.LINE:
-        from whyperf.collect.dependences.loaded_files import LoadedFile
         from whyperf.collect.dependences.symptom_place import functions_of_line
-        from whyperf.debuginfo import describe
+        from whyperf.collect.target.loaded_files import LoadedFile
+        from whyperf.debuginfo.describe import describe
 
         modules = sketch.table("modules").to_pylist()
         files = [LoadedFile(describe(row["path"], row["build_id"]), row["origin"]) for row in modules]

@@ -72,6 +72,9 @@ def create(
 ) -> None:
     """Make a rings file. OSError when it exists, or when the disk is full."""
 
+def ticks() -> tuple[int, int]:
+    """The processor's counter, by which the target times calls, and CLOCK_MONOTONIC in ns at the same moment."""
+
 def unpack_values(
     samples: Buffer,
     ends: Buffer,

@@ -67,6 +67,9 @@ class Tracer:
     def snapshot(self, since: int) -> tuple[list[tuple[int, bytes]], bytes]:
         """Records from that time (CLOCK_MONOTONIC, ns) on and all stacks still kept, without draining either."""
 
+    def oldest(self) -> list[int]:
+        """When each CPU's oldest record that is still kept was made; without CPUs that have none."""
+
     def counters(self) -> dict[str, int]:
         """Events, losses, and stacks by why they were cut; see `native/tracer/counters.c`."""
 

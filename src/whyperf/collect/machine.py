@@ -14,10 +14,10 @@ from enum import Enum
 from pathlib import Path
 
 from whyperf.collect.architecture import this_architecture
-from whyperf.collect.lifecycle import Lifecycle, Measuring
 from whyperf.collect.perf_events import cpu_clock_permitted
-from whyperf.collect.program import find_program
-from whyperf.collect.rate import DEFAULT_RATE_HZ, TIMER_LIMIT_HZ
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.setup.rate import DEFAULT_RATE_HZ, TIMER_LIMIT_HZ
+from whyperf.collect.target.program import find_program
 from whyperf.errors import WhyperfError
 from whyperf.optional import INSTALL_NUMBA, has_numba
 
@@ -84,8 +84,8 @@ def _c_library() -> Check:
 
 def _recording() -> Check:
     """Records a busy shell and looks whether samples came out."""
-    from whyperf.collect.runner import record_run
-    from whyperf.recording.chunks import ChunkKind, ChunkReader
+    from whyperf.collect.runs.runner import record_run
+    from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader
 
     try:
         with tempfile.TemporaryDirectory(prefix="whyperf-doctor-") as scratch:
@@ -236,7 +236,7 @@ def _diagnosing_events() -> Check:
 
 
 def _cache() -> Check:
-    from whyperf.collect.sampler import tables_folder
+    from whyperf.collect.sampling.sampler import tables_folder
 
     try:
         folder = tables_folder()

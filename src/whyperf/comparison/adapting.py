@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whyperf.adapters.adapted_benchmark import READY_TIMEOUT_S, UNIT
 from whyperf.adapters.detection import adapt
-from whyperf.collect.program import find_program
+from whyperf.collect.target.program import find_program
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.errors import WhyperfError
 

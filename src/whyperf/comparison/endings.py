@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from whyperf.collect.lifecycle import RunOutcome
+from whyperf.collect.setup.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, pairs_for
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.engines.quantities import seconds
 from whyperf.errors import WhyperfError
-from whyperf.recording.limits import MOST_LOG_BYTES
-from whyperf.recording.regular_files import map_regular
+from whyperf.recording.safe_files.limits import MOST_LOG_BYTES
+from whyperf.recording.safe_files.regular_files import map_regular
 from whyperf.report.endings import signal_name
 
 _TAIL_LINES = 10

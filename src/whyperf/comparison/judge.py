@@ -20,7 +20,7 @@ def record_and_judge(plan: ComparisonPlan, shown: Steps) -> tuple[Verdict, Exami
     """The verdict of new recordings, and what it was made of."""
     from whyperf.diagnose.diagnosis import examine
     from whyperf.report.html.examined import Examined
-    from whyperf.seal import open_recording
+    from whyperf.seal.opening import open_recording
 
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     paths = record_pairs(plan, outcomes, shown)

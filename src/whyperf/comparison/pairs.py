@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from whyperf.collect.lifecycle import RunOutcome
+from whyperf.collect.setup.lifecycle import RunOutcome
 from whyperf.comparison.alternation import Side, order, pairs_for
 from whyperf.comparison.endings import Outcomes, last_output
 from whyperf.comparison.plan import ComparisonPlan, make_folder
@@ -63,7 +63,7 @@ def _count(plan: ComparisonPlan, number: int, outcomes: Outcomes, shown: Steps) 
 
 
 def _sealed(outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
-    from whyperf.seal import seal
+    from whyperf.seal.opening import seal
 
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
@@ -93,11 +93,11 @@ def _recorder(plan: ComparisonPlan, side: Side, counting: bool) -> Callable[...,
 
         return partial(record_counts, unit=plan.measuring.unit)
     if plan.perf_hz:
-        from whyperf.collect.perf_record import record_with_perf
+        from whyperf.collect.perf_record.run import record_with_perf
         from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 
         return partial(record_with_perf, sample_hz=plan.perf_hz, unit=plan.measuring.unit, seal=seal_recorded_by_perf)
-    from whyperf.collect.runner import record_run
+    from whyperf.collect.runs.runner import record_run
 
     measuring = plan.measuring
     if plan.adapted is not None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.adapters.adapted_benchmark import Adapted
-from whyperf.collect.lifecycle import Lifecycle, Measuring
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
+from whyperf.collect.target.program import Program
 from whyperf.comparison.alternation import Side
 from whyperf.errors import WhyperfError
 

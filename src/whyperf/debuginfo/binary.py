@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo import hints
-from whyperf.debuginfo.blocks import Blocks, find_blocks
-from whyperf.debuginfo.code_map import Bools, CodeMap, Int32s, ScopeKind
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.loops import RepeatedCode
+from whyperf.debuginfo.basic_blocks.blocks import Blocks, find_blocks
+from whyperf.debuginfo.basic_blocks.loops import RepeatedCode
+from whyperf.debuginfo.code_maps.code_map import Bools, CodeMap, Int32s, ScopeKind
+from whyperf.debuginfo.code_maps.places import Places, out_of_line_scopes, resolve, scopes_at
+from whyperf.debuginfo.code_maps.string_table import Chosen, Texts
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.machines import Machine, machine_of
-from whyperf.debuginfo.places import Places, out_of_line_scopes, resolve, scopes_at
-from whyperf.debuginfo.string_table import Chosen, Texts
 
 Debug = Literal["full", "symbols", "none"]
 
@@ -153,6 +153,18 @@ class Binary:
         whole = (code.scope_kind == ScopeKind.FUNCTION) | (code.scope_kind == ScopeKind.SYMBOL)
         chosen = (code.scope_function == function) & (code.scope_parent < 0) & whole
         return [int(address) for address in np.unique(code.scope_entry[chosen])]
+
+    def inlined_into(self, function: int) -> list[str]:
+        """The out-of-line functions that hold copies of its body, one for each copy."""
+        code = self.code
+        copies = (code.scope_function == function) & (code.scope_kind == ScopeKind.INLINED)
+        found = []
+        for copy in np.flatnonzero(copies).tolist():
+            scope = copy
+            while (outer := int(code.scope_parent[scope])) >= 0:
+                scope = outer
+            found.append(self.functions.names[int(code.scope_function[scope])])
+        return found
 
     def file_offset(self, address: int) -> int:
         """Where a virtual address lies in the file, as uprobes want it; -1 when it does not."""

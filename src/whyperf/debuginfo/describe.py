@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from whyperf.debuginfo import cache as code_maps
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.code_map import empty_code_map
-from whyperf.debuginfo.code_map_builder import assemble
-from whyperf.debuginfo.debuginfod import fetch_debug_file
-from whyperf.debuginfo.elf import ElfFile, read_elf
-from whyperf.debuginfo.extraction import Extraction, ReadingEnd, extract
-from whyperf.debuginfo.perf_cache import cached_files
-from whyperf.debuginfo.unnamed_functions import with_nameless
-from whyperf.debuginfo.unwind_index import unwind_ranges
+from whyperf.debuginfo.code_maps import cache as code_maps
+from whyperf.debuginfo.code_maps.builder import assemble
+from whyperf.debuginfo.code_maps.code_map import empty_code_map
+from whyperf.debuginfo.code_maps.extraction import Extraction, ReadingEnd, extract
+from whyperf.debuginfo.code_maps.unnamed_functions import with_nameless
+from whyperf.debuginfo.code_maps.unwind_index import unwind_ranges
+from whyperf.debuginfo.elf_files.debuginfod import fetch_debug_file
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
+from whyperf.debuginfo.elf_files.perf_cache import cached_files
 
 VDSO = "[vdso]"
 DEBUG_FOLDERS = (Path("/usr/lib/debug"),)

@@ -16,14 +16,14 @@ from pathlib import Path, PurePath
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.debuginfo import cache
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.code_map import CodeMap, Int32s
+from whyperf.debuginfo.code_maps import cache
+from whyperf.debuginfo.code_maps.code_map import CodeMap, Int32s
+from whyperf.debuginfo.code_maps.places import lines_at, scopes_at
 from whyperf.debuginfo.code_words import CodeWords, number_in
 from whyperf.debuginfo.describe import cache_key
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.places import lines_at, scopes_at
-from whyperf.recording.identity import is_named_by_address
+from whyperf.recording.names.identity import is_named_by_address
 
 UInt64s = npt.NDArray[np.uint64]
 

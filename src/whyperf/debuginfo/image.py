@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.debuginfo.elf import SYMBOL, ElfFile, Segment, symbols_in
+from whyperf.debuginfo.elf_files.elf import SYMBOL, ElfFile, Segment, symbols_in
 from whyperf.debuginfo.machines import machine_of
 from whyperf.debuginfo.machines.machine import Relocations
 

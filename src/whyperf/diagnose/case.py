@@ -9,16 +9,16 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
-from whyperf.diagnose.advice import compare_again, diagnose_swapped
-from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.decision import Decision
-from whyperf.diagnose.latency import requests_of
+from whyperf.diagnose.engine_claims.values import Data, Method, data_notes, gather
+from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped
+from whyperf.diagnose.joining.claims import Claim, claims_of
+from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measures import Measures, steadied_cpu, take_measures, without_queue
-from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction, Measure, judge, runs_needed
-from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.symptom_kind import (
+from whyperf.diagnose.measured.latency import requests_of
+from whyperf.diagnose.measured.measures import Measures, steadied_cpu, take_measures, without_queue
+from whyperf.diagnose.measured.significance import Direction, Measure, judge, runs_needed
+from whyperf.diagnose.measured.symptom_kind import (
     Nature,
     TotalsGrowth,
     growth_of,
@@ -27,9 +27,9 @@ from whyperf.diagnose.symptom_kind import (
     nature_of,
     runs_less_side_by_side,
 )
-from whyperf.diagnose.threads import queued_share, sum_queued
-from whyperf.diagnose.total_changes import total_changes
-from whyperf.diagnose.values_claims import Data, Method, data_notes, gather
+from whyperf.diagnose.measured.threads import queued_share, sum_queued
+from whyperf.diagnose.measured.total_changes import total_changes
+from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
 from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.excess.compare import DataEvidence, Excess, compare, weigh
@@ -37,21 +37,19 @@ from whyperf.engines.excess.findings import suspects as find_suspects
 from whyperf.engines.excess.uniform_growth import grew_alike
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
+from whyperf.engines.idle_threads import kept_waiting
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.kernel.idle_threads import kept_waiting
 from whyperf.engines.recording_protocol import has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of
 from whyperf.engines.values.compare import compare as values_compare
-from whyperf.engines.values.paper.findings import findings as paper_findings
-from whyperf.engines.values.paper.ranking import rank as paper_rank
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.contexts import ContextsView
+    from whyperf.diagnose.engine_claims.contexts import ContextsView
 
 _RATE_STEP_HZ = 50
-REQUEST = "request"
+REQUEST, CALL = "request", "call"
 
 
 class Case:
@@ -114,7 +112,9 @@ class Case:
         """What kernel events say, where all runs have them."""
         if not all(has_events(run.recording) for run in self.runs):
             return None
-        from whyperf.diagnose.contexts import view_contexts  # compiled code, for those few who have traced
+        from whyperf.diagnose.engine_claims.contexts import (
+            view_contexts,  # compiled code, for those few who have traced
+        )
 
         return view_contexts(self.good, self.bad, self.method, self.sources, self._executor)
 
@@ -145,7 +145,8 @@ class Case:
 
     def _requests_waited(self, slower: Measure) -> Decision:
         assert self.requests is not None
-        growth, said = self.growth, wording.slower_requests(slower, self.requests.percentiles)
+        growth, function = self.growth, self.requests.function
+        said, unit = wording.slower_requests(slower, self.requests.percentiles, function), CALL if function else REQUEST
         units = self.measures.units.bad_mean if self.measures.per_unit else 1.0
         added = self.requests.added_s
         if added is not None and growth.cpu is Direction.GREW and growth.cpu_s * units >= added / 2:
@@ -153,12 +154,12 @@ class Case:
         queued = sum_queued(self.bad) - sum_queued(self.good)
         if added is not None and queued >= added / 2:
             sentence = wording.queued_requests(said, added, queued)
-            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=REQUEST)
+            return self._decision(VerdictKind.NONE, sentence, Nature.EXTERNAL, slower, unit=unit)
         if growth.wall is not Direction.GREW and added is not None:
             self._reference_s = added / units
         sentence = wording.requests_wait(said, self.measures.cpu, self.measures.unit)
         decision = self._waited(Nature.LATENCY)
-        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=REQUEST)
+        symptom = replace(self._symptom(Nature.LATENCY, slower, sentence), unit=unit)
         return replace(decision, symptom=symptom)
 
     def _not_slower(self, nature: Nature | None) -> Decision:
@@ -236,11 +237,18 @@ class Case:
             return None
         return self._in_contexts(self.contexts, Nature.CPU, sentence, self.measures.cpu)
 
+    def _by_paper(self) -> list[Finding] | None:
+        from whyperf.engines.values.paper.findings import findings  # for those few who compare methods
+        from whyperf.engines.values.paper.ranking import rank
+
+        ranking = rank(self.good, self.bad)
+        return None if ranking is None else findings(ranking)
+
     def _with_data(self, excess: Excess, sentence: str) -> Decision:
         """Whose data went wrong decides where stacks alone cannot: cheap code that makes other code run."""
         per_unit, cpu = self.measures.per_unit, self.measures.cpu
-        if self.method is Method.PAPER and (ranking := paper_rank(self.good, self.bad)) is not None:
-            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=paper_findings(ranking))
+        if self.method is Method.PAPER and (found := self._by_paper()) is not None:
+            return self._sampled(excess, Nature.CPU, sentence, cpu, findings=found)
         values = None
         if self.method is Method.SOUND:
             values = values_compare(self.good, self.bad, per_unit=per_unit, executor=self._executor)
@@ -272,7 +280,7 @@ class Case:
         """Who holds the lock that others wait for, where waiting threads were looked at."""
         if not self.recorded_waits:
             return ()
-        from whyperf.diagnose.lock_holders import holders_claims  # for those few who wait for locks
+        from whyperf.diagnose.engine_claims.lock_holders import holders_claims  # for those few who wait for locks
 
         return holders_claims(self.good, self.bad, self.measures, self._reference_s, self.settings)
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from whyperf.diagnose.claims import Claim, Thing, claims_of, thing_of
-from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.decision import Decision
-from whyperf.diagnose.join import join
+from whyperf.diagnose.engine_claims.values import Method
+from whyperf.diagnose.further_recordings.settled import open_page
+from whyperf.diagnose.joining.claims import Claim, Thing, claims_of, thing_of
+from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.joining.join import join
+from whyperf.diagnose.joining.suspects import to_suspects
+from whyperf.diagnose.joining.trust import TRUST
+from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.settled import open_page
-from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.symptom_kind import Nature
-from whyperf.diagnose.trust import TRUST
-from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.detail import culprit_detail

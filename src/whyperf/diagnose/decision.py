@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyperf.diagnose.claims import Claim
-from whyperf.diagnose.symptom_kind import Nature
+from whyperf.diagnose.joining.claims import Claim
+from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.verdict import Symptom, VerdictKind
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.values.compare import Values

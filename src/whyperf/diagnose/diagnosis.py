@@ -7,30 +7,28 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from whyperf.diagnose.advice import can_go_deep, compare_again, lifecycle_reminder
-from whyperf.diagnose.call_counts import call_counts
 from whyperf.diagnose.case import Case
 from whyperf.diagnose.decision import Decision
-from whyperf.diagnose.join import Joined, join
-from whyperf.diagnose.lifting import lifted
+from whyperf.diagnose.engine_claims.values import Method
+from whyperf.diagnose.further_recordings.advice import can_go_deep, compare_again, lifecycle_reminder
+from whyperf.diagnose.further_recordings.next_step import KnownPossible, NextStep, Possible, RecordedSides, next_step
+from whyperf.diagnose.further_recordings.settled import after
+from whyperf.diagnose.joining.join import Joined, join
+from whyperf.diagnose.joining.lifting import lifted
+from whyperf.diagnose.joining.trust import LOCKS, TRUST
 from whyperf.diagnose.losses import loss_notes
-from whyperf.diagnose.memory import decide_memory, resident_grew
-from whyperf.diagnose.next_step import NextStep, Possible, RecordedSides, next_step
+from whyperf.diagnose.measured.measures import resident_grew
+from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.measured.total_changes import sentence as also_changed
 from whyperf.diagnose.recording_kinds import Sides, parted
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.settled import after
-from whyperf.diagnose.symptom_kind import Nature
-from whyperf.diagnose.total_changes import sentence as also_changed
-from whyperf.diagnose.trust import TRUST
-from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.engines.contexts.settings import sources_named
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.holdings import holds_memory
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.lock_holders import ENGINE as LOCKS
 from whyperf.engines.recording_protocol import Recorded, is_traced
 from whyperf.engines.run import Run, tally
 from whyperf.engines.values.compare import Values
@@ -81,16 +79,20 @@ def examine(
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
     case = Case(*sides, settings or DiagnoseSettings(), method, sources, same_work=same_work, executor=executor)
     refuse_different_programs(case.good, case.bad)
-    decision = decide_memory(case, case.decide(), same_work=same_work)
+    decision = case.decide()
+    if all(holds_memory(run.recording) for run in case.runs):
+        from whyperf.diagnose.memory import decide_memory  # for those few who have sampled allocations
+
+        decision = decide_memory(case, decision, same_work=same_work)
     if all(is_traced(one) for one in (*good, *bad)):
         from whyperf.diagnose.causes import view_causes, with_stalls  # compiled code, for those few who have traced
 
         if (stalls := view_causes(good, bad, method, where, executor)) is not None:
             decision = with_stalls(decision, stalls, case.settings)
-    possible = possible or Possible()
+    possible = possible or KnownPossible()
     if mixture.deep.good:
         decision = _with_relations(decision, mixture.deep, case.settings)
-        possible = replace(possible, deep=False)
+        possible = KnownPossible(possible.trace)
     excess = decision.excess
     if excess is None and keep_accounts:
         excess = case.compared()
@@ -98,6 +100,8 @@ def examine(
     step = _next(case, decision, joined, possible) if decision.kind is VerdictKind.DIFFERENCE else None
     verdict = _concluded(case, decision, joined, step)
     if mixture.counted.good and decision.kind is VerdictKind.DIFFERENCE and decision.nature is Nature.CPU:
+        from whyperf.diagnose.engine_claims.call_counts import call_counts  # for those few who have counted
+
         verdict = replace(verdict, counts=call_counts(*sides, mixture.counted.good, mixture.counted.bad))
     return Diagnosis(verdict, excess, decision.values, step)
 
@@ -154,7 +158,7 @@ def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) ->
         unseen=decision.unseen,
         memory=all(holds_memory(run.recording) for run in case.runs),
     )
-    here = Possible(possible.trace, possible.deep and can_go_deep(case.runs))
+    here = possible if can_go_deep(case.runs) else KnownPossible(possible.trace)
     return next_step(decision.symptom, joined, recordings, here, case.settings)
 
 

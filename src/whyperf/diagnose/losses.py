@@ -13,9 +13,9 @@ from whyperf.engines.holdings import holds_memory
 from whyperf.engines.modules import canonical_names
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.run import Run, column, ints, texts
-from whyperf.recording.identity import NAMED_BY_ADDRESS
-from whyperf.recording.manifest import Losses, Manifest
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import NAMED_BY_ADDRESS
+from whyperf.recording.schemas.tables import Clock
+from whyperf.recording.sealed.manifest import Losses, Manifest
 
 # Signals by which a program dies of its own fault.
 _CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSYS})

@@ -8,23 +8,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
-from whyperf.diagnose.claims import Claim, claims_of
 from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.joining.claims import Claim, claims_of
+from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measures import Measures
+from whyperf.diagnose.measured.measures import Measures
+from whyperf.diagnose.measured.significance import Direction, Measure, judge
+from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.significance import Direction, Measure, judge
-from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.symptom_kind import Nature
 from whyperf.diagnose.verdict import ALLOCATED_BYTES, PEAK_BYTES, Symptom, VerdictKind
 from whyperf.engines.finding import Finding
-from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
+from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.memory.compare import MemoryExcess, compare
 from whyperf.engines.memory.contexts import allocated
 from whyperf.engines.memory.findings import findings
-from whyperf.engines.memory.sentences import in_bytes
+from whyperf.engines.quantities import in_bytes
 from whyperf.engines.run import ONE_RUN, Run
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 _EXPLAINED = 0.5  # the larger part
 
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 
 def decide_memory(case: Case, otherwise: Decision, *, same_work: bool | None) -> Decision:
-    """What the recordings of memory say, where they are any and say something; else what was decided without."""
-    if not all(holds_memory(run.recording) for run in case.runs):
-        return otherwise
+    """What the recordings of memory say, if anything; else what was decided without."""
     figures = _Figures(case.good, case.bad, case.measures)
     grown = figures.grown(case.settings)
     if grown is None and figures.churns(case.settings):
@@ -70,12 +68,6 @@ def _claims(case: Case, found: Sequence[Finding]) -> tuple[Claim, ...]:
     fewest = min(len(case.good), len(case.bad))
     suspects = to_suspects(found, fewest_runs=fewest, doubtful=doubtful, settings=case.settings)
     return tuple(claims_of(found, suspects))
-
-
-def resident_grew(peak: Measure, settings: DiagnoseSettings) -> bool:
-    """Whether a recording of memory would have something to explain."""
-    known = min(*peak.good, *peak.bad) > 0
-    return known and not peak.single and judge(peak, settings.held_memory).change is Direction.GREW
 
 
 class _Figures:

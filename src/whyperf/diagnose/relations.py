@@ -6,31 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from whyperf.diagnose.advice import compare_again, diagnose_swapped, lifecycle_reminder
-from whyperf.diagnose.claims import Claim, claims_of
-from whyperf.diagnose.confidence import HIGH, LOW, MEDIUM
-from whyperf.diagnose.join import join
+from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.further_recordings.settled import after
+from whyperf.diagnose.joining.claims import Claim, claims_of
+from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
+from whyperf.diagnose.joining.join import join
+from whyperf.diagnose.joining.suspects import to_suspects
+from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.losses import loss_notes
+from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.other_allocators import memory_from_elsewhere
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.settled import after
-from whyperf.diagnose.suspects import to_suspects
-from whyperf.diagnose.symptom_kind import Nature
-from whyperf.diagnose.trust import TRUST
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.engines.relations.candidates import SymptomChange
 from whyperf.engines.relations.compare import compare
 from whyperf.engines.relations.detail import RelationsDetail
-from whyperf.engines.relations.findings import Relations
-from whyperf.engines.relations.line_matching import all_source_lines
+from whyperf.engines.relations.executions.line_matching import all_source_lines
+from whyperf.engines.relations.reported.candidates import SymptomChange
+from whyperf.engines.relations.reported.findings import Relations
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.sealed.manifest import Manifest
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, parse_symptom
 from whyperf.recording.zoom import some_of
 

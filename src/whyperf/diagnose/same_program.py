@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from whyperf.engines.run import Run, ints, texts
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import NAMED_BY_ADDRESS, without_version
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import NAMED_BY_ADDRESS, without_version
+from whyperf.recording.schemas.tables import Clock
 
 # Every program has these: having them in common says nothing.
 _EVERYBODYS = pa.array([

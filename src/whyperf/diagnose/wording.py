@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from whyperf.diagnose.latency import PREFIX
-from whyperf.diagnose.measures import Measures
-from whyperf.diagnose.significance import Judgement, Measure
+from whyperf.diagnose.measured.latency import PREFIX
+from whyperf.diagnose.measured.measures import Measures
+from whyperf.diagnose.measured.significance import Judgement, Measure
 from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.memory.sentences import in_bytes
-from whyperf.engines.quantities import count, percent, seconds
+from whyperf.engines.quantities import count, in_bytes, percent, seconds
 from whyperf.engines.same_command import SameWork
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
@@ -57,8 +56,8 @@ def waited(measures: Measures) -> str:
     )
 
 
-def slower_requests(measure: Measure, percentiles: Sequence[Percentile]) -> str:
-    """The percentile that grew most, and the others behind it."""
+def slower_requests(measure: Measure, percentiles: Sequence[Percentile], function: str) -> str:
+    """The percentile that grew most, and the others behind it. `function`: whose calls are the requests, if known."""
     which = measure.name.removeprefix(PREFIX).removesuffix("_s")
     others = [
         f"p{one.percentile:g} {seconds(one.bad)}, was {seconds(one.good)}"
@@ -67,8 +66,8 @@ def slower_requests(measure: Measure, percentiles: Sequence[Percentile]) -> str:
     ]
     beside = f"; {'; '.join(others)}" if others else ""
     return (
-        f"p{which} of a request: {seconds(measure.bad_mean)}, was {seconds(measure.good_mean)} ({_runs(measure)})"
-        f"{beside}."
+        f"p{which} of {f'a call of {function}' if function else 'a request'}: {seconds(measure.bad_mean)}, was "
+        f"{seconds(measure.good_mean)} ({_runs(measure)}){beside}."
     )
 
 
@@ -254,8 +253,8 @@ def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
     wall = measures.wall
     return (
         f"The program is not slower, but was starved of CPU: {seconds(wall.bad_mean)} wall time per {measures.unit} "
-        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), {seconds(cpu_wait_s)} more of it ready to run, "
-        f"at the same CPU time."
+        f"instead of {seconds(wall.good_mean)} ({_runs(wall)}), at the same CPU time. Threads were ready to run for "
+        f"{seconds(cpu_wait_s)} more, and the CPUs busy with others."
     )
 
 

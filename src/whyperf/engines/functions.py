@@ -21,7 +21,7 @@ from whyperf.engines.builds import Builds, calls
 from whyperf.engines.interpreters import launched_libraries
 from whyperf.engines.modules import OWN_ORIGINS, canonical_names
 from whyperf.engines.run import Run, column, ints, texts
-from whyperf.recording.identity import COMPILED_WHILE_RUNNING, FunctionKey, is_named_by_address, name_by_address
+from whyperf.recording.names.identity import COMPILED_WHILE_RUNNING, FunctionKey, is_named_by_address, name_by_address
 
 UNKNOWN = "[unknown]"
 

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.engines.own_allocators import within_allocators
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -126,7 +125,7 @@ def holdings_of(recording: Recorded, kind: MemoryKind = MemoryKind.ALLOCATION) -
     stack, time = (samples.column(name).to_numpy().astype(np.int64) for name in ("stack", "time"))
     chosen = rows["kind"] == kind
     if kind is MemoryKind.ALLOCATION:
-        chosen &= ~within_allocators(recording)[stack[rows["sample"]]]
+        chosen &= ~_within_allocators(recording)[stack[rows["sample"]]]
     rows = {name: values[chosen] for name, values in rows.items()}
     sample, freed_by = rows["sample"].astype(np.int64), rows["freed_by"].astype(np.int64)
     window = recording.manifest.window
@@ -143,3 +142,19 @@ def holdings_of(recording: Recorded, kind: MemoryKind = MemoryKind.ALLOCATION) -
         sample=sample,
         window=(window.start, window.end),
     )
+
+
+def _within_allocators(recording: Recorded) -> npt.NDArray[np.bool_]:
+    """Of each stack, and of none at all as the last, whether it passes through an allocator that is sampled itself: to
+    count what that one takes, too, would count twice."""
+    stacks, frames, functions = (recording.table(name) for name in ("stacks", "frames", "functions"))
+    parent = np.append(stacks.column("parent").to_numpy().astype(np.int64), -1)
+    names = recording.manifest.sampling.allocators
+    if not names or recording.manifest.losses.modules_not_patched:
+        return np.zeros(len(parent), bool)
+    is_named = np.append(np.isin(np.array(functions.column("name").to_pylist(), object), names), False)
+    of_frame = np.append(is_named[frames.column("function").to_numpy()], False)
+    within: npt.NDArray[np.bool_] = of_frame[np.append(stacks.column("frame").to_numpy(), -1)]
+    while (parent >= 0).any():
+        within, parent = within | within[parent], parent[parent]
+    return within

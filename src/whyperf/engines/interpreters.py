@@ -11,8 +11,8 @@ from functools import cache
 
 from whyperf.engines.modules import OWN_ORIGINS
 from whyperf.engines.run import Run, ints, texts
-from whyperf.recording.identity import without_version
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import without_version
+from whyperf.recording.schemas.tables import Clock
 
 _MOSTLY = 0.5
 _NONE, _SEVERAL = -1, -2

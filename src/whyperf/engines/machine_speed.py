@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 _CHANCE = 2.0  # standard errors by which growth may differ ...
 _SLIGHTLY = 0.1  # ... and beyond them, caches being shared as well

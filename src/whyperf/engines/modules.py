@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whyperf.engines.run import Run, column, ints, texts
-from whyperf.recording.identity import without_version
+from whyperf.recording.names.identity import without_version
 
 # Code whose time is its caller's doing stays with the caller; these are the program's own.
 OWN_ORIGINS = frozenset({"program", "library", "jit"})

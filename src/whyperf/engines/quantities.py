@@ -20,6 +20,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else _digits(value)
 
 
+def in_bytes(value: float) -> str:
+    size = abs(value)
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= limit:
+            shown = value / limit
+            return f"{shown:,.0f} {unit}" if size >= 10 * limit else f"{shown:.1f} {unit}"
+    return f"{value:,.0f} bytes"
+
+
 def _digits(value: float) -> str:
     size = abs(value)
     if size >= 100 or value == 0:

@@ -9,8 +9,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.row_groups import Columns, HeldRows, Rows
+from whyperf.recording.sealed.manifest import Manifest
+from whyperf.recording.sealed.row_groups import Columns, HeldRows, Rows
 
 
 class Recorded(Protocol):

@@ -15,8 +15,8 @@ import pyarrow as pa
 from whyperf.engines.holdings import holdings_of, holds_memory
 from whyperf.engines.kernel.blocked_waits import BlockedWaits, which_count
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
+from whyperf.recording.sealed.manifest import Manifest
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from whyperf.export.profile import Profile, ThreadSamples
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 _NOT_IN_NAMES = str.maketrans({";": ":", "\n": " ", "\r": " "})
 

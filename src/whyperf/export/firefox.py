@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whyperf.export.profile import Profile, ThreadSamples
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 from whyperf.version import __version__
 
 _VERSION = 49

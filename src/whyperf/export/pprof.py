@@ -6,7 +6,7 @@ import gzip
 from collections import defaultdict
 
 from whyperf.export.profile import Profile
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 from whyperf.wire import field, nested
 
 # Field numbers of profile.proto.

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.recording.identity import name_by_address
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import name_by_address
+from whyperf.recording.schemas.tables import Clock
+from whyperf.recording.sealed.reader import Recording
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]

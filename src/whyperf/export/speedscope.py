@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whyperf.export.profile import Profile, ThreadSamples
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 from whyperf.version import __version__
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from whyperf.collect import folder as folders
+from whyperf.collect.setup import folder as folders
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
-from whyperf.recording.reader import Recording
-from whyperf.recording.schema import Table
-from whyperf.recording.tables import SAMPLES, TABLES, Clock
+from whyperf.recording.schemas.schema import Table
+from whyperf.recording.schemas.tables import SAMPLES, TABLES, Clock
+from whyperf.recording.sealed.manifest import Host, Losses, Manifest, Overhead, Sampling, Totals, Window
+from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import write_recording
 from whyperf.recording.version import FORMAT_VERSION
-from whyperf.recording.writer import write_recording
 from whyperf.seal.tables import table_of
 from whyperf.version import __version__
 

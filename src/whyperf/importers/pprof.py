@@ -10,9 +10,9 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.importers.named_stacks import NamedPlace, NamedProfile, NamedStack
-from whyperf.recording.identity import name_by_address
-from whyperf.recording.limits import MOST_PROFILE_BYTES
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import name_by_address
+from whyperf.recording.safe_files.limits import MOST_PROFILE_BYTES
+from whyperf.recording.schemas.tables import Clock
 from whyperf.wire import BrokenMessage, fields, numbers, signed
 
 # Samples, locations, functions and texts together, and bytes of all samples. Profiles of large servers have some

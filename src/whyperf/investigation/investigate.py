@@ -6,16 +6,17 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from whyperf.diagnose.measures import is_measurable
-from whyperf.diagnose.origin import ProofFinding
+from whyperf.diagnose.measured.measures import is_measurable
+from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
-from whyperf.origin.search import FoundOrigin, search
+from whyperf.origin.search import FoundOrigin, KnownPrograms, search
 from whyperf.origin.starts import Start
+from whyperf.proof.rounds import usual_runs
 
 _CHAINS = 4  # that are followed
 _MOST_TOLD = 3  # reasons why nothing was followed
@@ -46,17 +47,27 @@ class FollowedSuspect:
         return found, self.found.origin.narrows, len(self.found.origin.hops)
 
 
-def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bounds: ProofBounds, say: Say) -> Verdict:
-    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did."""
+def investigate(
+    verdict: Verdict,
+    subject: Subject,
+    binary_of: FindBinary,
+    bounds: ProofBounds,
+    say: Say,
+    *,
+    functions: tuple[Proof, ...] | None = None,
+) -> Verdict:
+    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did. `functions`: what
+    `investigate_functions` has found already."""
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
-    functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
-    if any(one.finding in SETTLED for one in functions):
+    if functions is None:
+        functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
+    if is_settled(functions):
         return with_changed_function(verdict, functions)
-    chains, dead_ends = list[FollowedSuspect](), list[str]()
+    chains, dead_ends, usual = list[FollowedSuspect](), list[str](), usual_runs()
     for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
-        tried = ChainProof(chain.found, subject, measure, bounds, say).tried()
+        tried = ChainProof(chain.found, subject, measure, bounds, say, usual).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
             break
@@ -69,13 +80,31 @@ def investigate(verdict: Verdict, subject: Subject, binary_of: FindBinary, bound
     return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *functions))
 
 
+def investigate_functions(
+    verdict: Verdict, subject: Subject, bounds: ProofBounds, say: Say
+) -> tuple[Proof, ...] | None:
+    """Of two builds: what functions of the good one do in the bad program, which needs no other pass. None where there
+    is one build, or nothing to be tried."""
+    measure = measure_of(verdict)
+    if verdict.kind is not VerdictKind.DIFFERENCE or measure is None or not subject.has_two_builds:
+        return None
+    return tried_functions(verdict.suspects, subject, measure, bounds, say)
+
+
+def is_settled(proofs: Iterable[Proof]) -> bool:
+    return any(one.finding in SETTLED for one in proofs)
+
+
 def measure_of(verdict: Verdict) -> str | None:
     """What a trial measures; None: it cannot."""
     measure = verdict.symptom.measure
     return measure if is_measurable(measure) else None
 
 
-def follow(start: Start, subject: Subject, bounds: ProofBounds, say: Say) -> FoundOrigin:
+def follow(
+    start: Start, subject: Subject, bounds: ProofBounds, say: Say, known: KnownPrograms | None = None
+) -> FoundOrigin:
+    """`known`: of other chains in the same programs."""
     return search(
         start,
         subject.good,
@@ -85,6 +114,7 @@ def follow(start: Start, subject: Subject, bounds: ProofBounds, say: Say) -> Fou
         budget_s=max(0.0, bounds.ends - time.monotonic()),
         most_runs=bounds.runs,
         progress=say,
+        known=known,
     )
 
 
@@ -92,13 +122,16 @@ def _chains(
     starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, dead_ends: list[str]
 ) -> Iterator[FollowedSuspect]:
     """Those that say more than where they began; of the others, `dead_ends` gets a sentence."""
+    known: KnownPrograms | None = None
     for beginning in starts:
         left = bounds.ends - time.monotonic()
         if left <= 0:
             dead_ends.append("There was no time left to follow one.")
             return
         try:
-            found = follow(beginning.start, subject, ProofBounds(time.monotonic() + _PART * left, bounds.runs), say)
+            known = known or KnownPrograms(subject.good, subject.bad)
+            part = ProofBounds(time.monotonic() + _PART * left, bounds.runs)
+            found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             dead_ends.append(error.sentence)
             continue

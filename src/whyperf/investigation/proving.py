@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
@@ -15,7 +15,7 @@ from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import ProofSide, Trying, not_testable
+from whyperf.proof.rounds import ProofSide, Trying, UsualRuns, not_testable, usual_runs
 from whyperf.proof.sentences import ProofClaim, was_not_forced
 from whyperf.proof.trial import TrialKind
 
@@ -44,6 +44,8 @@ class ChainProof:
     measure: str
     bounds: ProofBounds
     say: Say
+    usual: UsualRuns = field(default_factory=usual_runs)
+    """Good and bad runs, which the trials of several chains may share."""
 
     def tried(self) -> list[Tried]:
         """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
@@ -88,7 +90,7 @@ class ChainProof:
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
         trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {claim.what}"))
         try:
-            return prove_value(*_sides(subject), [place], claim, trying)
+            return prove_value(*_sides(subject), [place], claim, trying, usual=self.usual)
         except WhyperfError as error:  # what other trials have shown stays
             return not_testable(claim, self.measure, error.sentence)
 

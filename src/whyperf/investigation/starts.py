@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,20 +26,43 @@ class Beginning:
 
 
 def beginnings(verdict: Verdict, binary_of: FindBinary) -> Iterator[Beginning]:
-    for suspect in _asked(verdict):
-        binary = binary_of(suspect.module)
-        if binary is None or suspect.kind != "function":
-            continue
+    """Of suspects whose calls, or whose time per call, changed most by exact counts, and of lines that call more often
+    though nobody there is a suspect; then of the first suspects."""
+    asked = set[str]()
+    for change in _large_changes(verdict):
+        suspects = _suspected(verdict, (change.callee, change.function))
+        if not suspects:
+            yield from _at_calls(verdict, change, binary_of)
+        for suspect in suspects:
+            if suspect.function not in asked:
+                asked.add(suspect.function)
+                yield from _of_suspect(verdict, suspect, binary_of)
+    for suspect in _suspected(verdict, [one.function for one in verdict.suspects[:_ASKED]]):
+        if suspect.function not in asked:
+            yield from _of_suspect(verdict, suspect, binary_of)
+
+
+def _large_changes(verdict: Verdict) -> list[CallChange]:
+    changes = () if verdict.counts is None else verdict.counts.changes
+    return [change for change in changes if change.share >= _LARGE]
+
+
+def _suspected(verdict: Verdict, names: Iterable[str]) -> list[Suspect]:
+    return [one for name in dict.fromkeys(names) for one in verdict.suspects if one.function == name]
+
+
+def _at_calls(verdict: Verdict, change: CallChange, binary_of: FindBinary) -> Iterator[Beginning]:
+    """What it leads to is told of the first suspect, which pays."""
+    binary = binary_of(change.module)
+    if binary is not None and verdict.suspects and _is_place(change):
+        yield Beginning(verdict.suspects[0], start_at_calls(binary, change.file, change.line, change.callee))
+
+
+def _of_suspect(verdict: Verdict, suspect: Suspect, binary_of: FindBinary) -> Iterator[Beginning]:
+    binary = binary_of(suspect.module)
+    if binary is not None and suspect.kind == "function":
         for start in dict.fromkeys(_starts(verdict, suspect, binary)):
             yield Beginning(suspect, start)
-
-
-def _asked(verdict: Verdict) -> list[Suspect]:
-    """Those whose calls, or whose time per call, changed most by exact counts; then the first ones."""
-    changes = () if verdict.counts is None else verdict.counts.changes
-    changed = [name for one in changes if one.share >= _LARGE for name in (one.callee, one.function)]
-    names = dict.fromkeys([*changed, *(one.function for one in verdict.suspects[:_ASKED])])
-    return [one for name in names for one in verdict.suspects if one.function == name]
 
 
 def _starts(verdict: Verdict, suspect: Suspect, binary: Path) -> Iterator[Start]:
@@ -58,16 +81,15 @@ def _starts(verdict: Verdict, suspect: Suspect, binary: Path) -> Iterator[Start]
 
 def _changed_calls(verdict: Verdict, suspect: Suspect) -> list[CallChange]:
     """Lines that call the suspect more often, or where it calls more often itself, by exact counts."""
-    changes = () if verdict.counts is None else verdict.counts.changes
     return [
         change
-        for change in changes
-        if change.kind == "calls"
-        and change.share >= _LARGE
-        and change.line
-        and change.file
-        and suspect.function in (change.function, change.callee)
+        for change in _large_changes(verdict)
+        if _is_place(change) and suspect.function in (change.function, change.callee)
     ]
+
+
+def _is_place(change: CallChange) -> bool:
+    return change.kind == "calls" and bool(change.line and change.file)
 
 
 def _named_in(text: str) -> list[str]:

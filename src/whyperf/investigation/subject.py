@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.loaded_files import paths_of
+from whyperf.collect.target.program import Program
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,12 @@ class Subject:
     lifecycles: tuple[Lifecycle, Lifecycle]  # good, bad
     environment: Mapping[str, str]
     output_files: tuple[Path, ...] = ()  # that runs write, and that forcing must not change
+
+    @property
+    def has_two_builds(self) -> bool:
+        """Good and bad runs are made of other files."""
+        good, bad = (set(paths_of(one, self.environment)) for one in (self.good, self.bad))
+        return good != bad
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyperf.debuginfo.code_maps.places import scopes_at
 from whyperf.debuginfo.fingerprints import fingerprints
-from whyperf.debuginfo.places import scopes_at
 from whyperf.debuginfo.slices.module import ModuleCode, SourcePlace
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.questions import CodeHere

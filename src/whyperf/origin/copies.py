@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.observation.sites import Rows
-from whyperf.debuginfo.blocks import parts_of
+from whyperf.debuginfo.basic_blocks.blocks import parts_of
 from whyperf.debuginfo.machines.machine import FlowStep as Leads
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from whyperf.collect.lifecycle import Lifecycle
 from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Rows, Watch
-from whyperf.collect.program import Program
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
 from whyperf.origin.values import EMPTY, Sample, UInt64s
@@ -90,6 +90,15 @@ class WatchedWrites:
         return self.observed[side].writes
 
 
+@dataclass(eq=False)
+class KnownPlaces:
+    """What runs of two programs have shown, which several searches may share."""
+
+    looked: dict[tuple[Path, int], tuple[Looked, Looked]] = field(default_factory=dict)
+    points: dict[tuple[Path, int], Point] = field(default_factory=dict)
+    modules: tuple[Modules, Modules] = ((), ())
+
+
 class OriginEvidence:
     def __init__(
         self,
@@ -97,13 +106,15 @@ class OriginEvidence:
         targets: Targets,
         bounds: Bounds,
         observing: Observing,
+        known: KnownPlaces | None = None,
     ) -> None:
         self._code, self._targets, self._bounds, self._observing = code, targets, bounds, observing
-        self._looked: dict[tuple[Path, int], tuple[Looked, Looked]] = {}
-        self._points: dict[tuple[Path, int], Point] = {}
+        self._known = known or KnownPlaces()
         self.runs = 0
-        self.modules: tuple[Modules, Modules] = ((), ())
-        self.notes: list[str] = []
+
+    @property
+    def modules(self) -> tuple[Modules, Modules]:
+        return self._known.modules
 
     def has_room(self, runs: int) -> bool:
         """Whether so many more may be made, and half of the time is left."""
@@ -111,14 +122,14 @@ class OriginEvidence:
         return self.runs + runs <= self._bounds.most_runs and left > self._bounds.budget_s / 2
 
     def point(self, key: tuple[Path, int]) -> Point | None:
-        return self._points.get(key)
+        return self._known.points.get(key)
 
     def both(self, key: tuple[Path, int]) -> tuple[Looked, Looked] | None:
         """What good and bad runs showed there."""
-        return self._looked.get(key)
+        return self._known.looked.get(key)
 
     def looked(self, key: tuple[Path, int], side: BuildSide) -> Looked | None:
-        found = self._looked.get(key)
+        found = self._known.looked.get(key)
         return None if found is None else found[side]
 
     def look(self, points: Iterable[Point], why: str) -> None:
@@ -127,25 +138,25 @@ class OriginEvidence:
         for point in points:
             if self.serves(point) or not (point.key in joined or len(joined) < MOST_POINTS):
                 continue
-            known = joined.get(point.key) or self._points.get(point.key)
+            known = joined.get(point.key) or self._known.points.get(point.key)
             joined[point.key] = known.joined(point) if known is not None else point
         if joined:
             self._run(list(joined.values()), ((), ()), why)
 
     def serves(self, wanted: Point) -> bool:
         """Whether a place was looked at already in the way that is wanted, or in one that rules that out."""
-        known = self._points.get(wanted.key)
+        known = self._known.points.get(wanted.key)
         return known is not None and known.joined(wanted) == known
 
     def count(self, points: Sequence[Point], why: str) -> None:
         """How often few places are passed, in one pair of runs: exactly, unless that is very often."""
         wanted = [one for one in points if not (self._is_counted(one.key) and self.serves(one))]
         if wanted:
-            joined = [known.joined(one) if (known := self._points.get(one.key)) else one for one in wanted]
+            joined = [known.joined(one) if (known := self._known.points.get(one.key)) else one for one in wanted]
             self._run(joined, ((), ()), why, traps=_TRAPS_TO_COUNT)
 
     def _is_counted(self, key: tuple[Path, int]) -> bool:
-        found = self._looked.get(key)
+        found = self._known.looked.get(key)
         return found is not None and found[0].complete and found[1].complete
 
     def look_again(self, points: Sequence[Point], why: str) -> None:
@@ -174,9 +185,9 @@ class OriginEvidence:
         if self._code.pair_libraries(seen[0].modules, seen[1].modules):  # now it is known where the good run has them
             seen = (self._one(BuildSide.GOOD, points, watches, traps), seen[1])
         for number, point in enumerate(points):
-            self._points[point.key] = point
-            self._looked[point.key] = _looked(seen[BuildSide.GOOD], number), _looked(seen[BuildSide.BAD], number)
-        self.modules = (seen[0].modules, seen[1].modules)
+            self._known.points[point.key] = point
+            self._known.looked[point.key] = _looked(seen[BuildSide.GOOD], number), _looked(seen[BuildSide.BAD], number)
+        self._known.modules = (seen[0].modules, seen[1].modules)
         return seen
 
     def _one(
@@ -184,7 +195,7 @@ class OriginEvidence:
     ) -> Observed:
         left = self._bounds.deadline - time.monotonic()
         if left <= 0:
-            raise OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")
+            raise self._used_up()
         sites = [self._site(side, point) for point in points]
         self.runs += 1
         found = self._observing.observe(
@@ -198,9 +209,14 @@ class OriginEvidence:
         )
         if found.failure is not None:
             raise found.failure
+        if found.stopped_by == "for" and time.monotonic() >= self._bounds.deadline:  # a part of a run says nothing
+            raise self._used_up()
         if any(site is None for site in sites):
             found = _spread(found, [site is not None for site in sites])
         return found
+
+    def _used_up(self) -> OutOfBudgetError:
+        return OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")
 
     def _site(self, side: BuildSide, point: Point) -> ObservedSite | None:
         if side is BuildSide.BAD:

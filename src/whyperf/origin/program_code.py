@@ -9,8 +9,8 @@ from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 
-from whyperf.collect.module_layers import is_system_library
-from whyperf.debuginfo.elf import ElfFile, read_elf
+from whyperf.collect.target.module_layers import is_system_library
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.slices.function import SlicedInstruction
 from whyperf.debuginfo.slices.module import ModuleCode

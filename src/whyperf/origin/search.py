@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import observe as observe_run
-from whyperf.collect.program import Program, executed_file
-from whyperf.collect.sampler import tables_folder
+from whyperf.collect.observation.run import observe as observe_run
+from whyperf.collect.sampling.sampler import tables_folder
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program, executed_file
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
-from whyperf.origin.evidence import Bounds, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
+from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
 from whyperf.origin.points import Point
@@ -38,6 +38,14 @@ class FoundOrigin:
     """Of each hop: it is how often code runs, and no value."""
 
 
+class KnownPrograms:
+    """What searches have read of two programs, and seen in their runs."""
+
+    def __init__(self, good: Program, bad: Program) -> None:
+        self.code = ProgramCode(executed_file(good), executed_file(bad), tables_folder())
+        self.places = KnownPlaces()
+
+
 def search(
     start: Start,
     good: Program,
@@ -50,13 +58,16 @@ def search(
     progress: Callable[[str], None] = lambda _: None,
     on_tick: Callable[[], None] = lambda: None,
     observe: Observe = observe_run,
+    known: KnownPrograms | None = None,
 ) -> FoundOrigin:
-    """Who set the value that decides at `start`? Good and bad runs are compared at every hop."""
+    """Who set the value that decides at `start`? Good and bad runs are compared at every hop. `known`: of searches in
+    the same programs."""
     begun = time.monotonic()
-    code = ProgramCode(executed_file(good), executed_file(bad), tables_folder())
+    known = known or KnownPrograms(good, bad)
+    code = known.code
     targets = Targets((good, bad), lifecycles, environment)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
-    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, on_tick))
+    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, on_tick), known.places)
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = where_many_become_few(groups, stop.end)

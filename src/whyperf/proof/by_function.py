@@ -56,7 +56,8 @@ def prove_by_functions(
 
     @cache
     def all_possible() -> list[_Candidate]:
-        others, refused_too = _possible([one for one in every if one not in likely], names, search)
+        rest = [one for one in every if one not in likely]
+        others, refused_too = _possible(_executed(rest, search), names, search)
         refused.extend(refused_too)
         return first + others
 
@@ -97,12 +98,24 @@ def _likely(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     return [one for one in candidates if one.wanted is not None or (is_little and one.edited)][:_MOST_LIKELY]
 
 
+def _executed(candidates: Sequence[_Candidate], search: Search[_Candidate]) -> list[_Candidate]:
+    """Those that a bad run enters: one run is less than what it takes to try the others in halves."""
+    if len(candidates) <= _MOST_LIKELY or search.is_time_up:
+        return list(candidates)
+    entries = [one.builds.entries(one.function.symbol) for one in candidates]
+    passed = iter(search.is_passed([site for some in entries for site in some]))
+    are_passed = [[next(passed) for _ in some] for some in entries]
+    return [one for one, some in zip(candidates, are_passed, strict=True) if any(some) or not some]
+
+
 def _possible(
     candidates: Sequence[_Candidate], names: Sequence[str], search: Search[_Candidate]
 ) -> tuple[list[_Candidate], list[Proof]]:
     """Those that can be transplanted, and why others that are wanted cannot."""
     found: list[_Candidate] = []
     refused: list[Proof] = []
+    for builds in dict.fromkeys(one.builds for one in candidates):
+        builds.read([one.function for one in candidates if one.builds is builds])
     for one in candidates:
         if search.is_time_up:
             break
@@ -125,7 +138,7 @@ def _put(kind: TrialKind, candidates: Sequence[_Candidate]) -> Put:
     for one in candidates:
         by_module.setdefault(one.builds, []).append(one.function.symbol)
     try:
-        return Put(transplants=[builds.plan(kind, symbols) for builds, symbols in by_module.items()])
+        return Put(transplants=[builds.plan(kind, tuple(symbols)) for builds, symbols in by_module.items()])
     except RefusedError as error:
         raise NotPutError(str(error)) from None
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.ordered import NoOrderError, with_values
 from whyperf.proof.places import ForcedPlace, why_not_forced
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind
 
@@ -21,15 +21,25 @@ def prove_value(
     places: Sequence[ForcedPlace],
     claim: ProofClaim,
     trying: Trying = Trying(),  # noqa: B008 (frozen)
+    *,
+    usual: UsualRuns | None = None,
 ) -> Proof:
-    """WhyperfError where the programs cannot be run or observed at all."""
-    return _ValueTrial(good, bad, places, trying).proof(claim)
+    """`usual`: good and bad runs of other such trials. WhyperfError where the programs cannot be run or observed at
+    all."""
+    return _ValueTrial(good, bad, places, trying, usual).proof(claim)
 
 
 class _ValueTrial:
-    def __init__(self, good: ProofSide, bad: ProofSide, places: Sequence[ForcedPlace], trying: Trying) -> None:
+    def __init__(
+        self,
+        good: ProofSide,
+        bad: ProofSide,
+        places: Sequence[ForcedPlace],
+        trying: Trying,
+        usual: UsualRuns | None,
+    ) -> None:
         self._places, self._trying = tuple(places), trying
-        self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed)
+        self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed, usual=usual)
         self._by_jump = False
 
     def proof(self, claim: ProofClaim) -> Proof:

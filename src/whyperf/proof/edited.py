@@ -82,6 +82,7 @@ class _Sources:
         try:
             if file.stat().st_mtime > Path(self._binary.path).stat().st_mtime:
                 return {}
-            return dict(enumerate(file.read_text(errors="replace").splitlines(), 1))
+            # Not by splitlines(): to a compiler a form feed, which GNU's sources are full of, ends no line.
+            return dict(enumerate(file.read_text(errors="replace").split("\n"), 1))
         except OSError:
             return {}

@@ -10,6 +10,8 @@ from enum import Enum
 from whyperf.proof.trial import RunEnding, Runs, TrialKind, TrialRun, amounts
 
 LEAST_RUNS = 3
+FIRST_LOOK = 2
+"""After so many runs of each kind a clear case is told: noise alone makes none (tests/proof/test_judging.py)."""
 _COMPARED = (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED, TrialKind.SHAM)
 _LEAST_EXCESS = 0.1  # of the good runs' amount
 _WORK_TOLERANCE = 0.01
@@ -53,13 +55,14 @@ def _reasons(runs: Runs) -> Iterator[GuardReason]:
     checked = output_checked(usual)
     if _are_sound(usual):
         yield from _endings(forced)  # however few runs there are
-    if min(len(runs[kind]) for kind in TrialKind) < LEAST_RUNS:
+    is_known = _are_sound(good) and _are_sound(usual) and min(len(good), len(usual)) >= FIRST_LOOK
+    if is_known and forced and not _writes_as_expected(runs, checked):
+        yield GuardReason.OUTPUT
+    if fewest(runs) < FIRST_LOOK:
         yield GuardReason.TOO_FEW
         return
-    if not _are_sound(good) or not _are_sound(usual) or not _end_alike(sham, usual):
+    if not is_known or not _end_alike(sham, usual):
         yield GuardReason.FRAGILE
-    if not _end_alike(forced, usual):
-        yield GuardReason.OUTPUT
     if not same_output(sham, usual, checked):
         yield GuardReason.FRAGILE
     if not same_work(forced, usual) or not same_work(sham, usual):
@@ -69,8 +72,17 @@ def _reasons(runs: Runs) -> Iterator[GuardReason]:
         return
     if not _is_excess(runs):
         yield GuardReason.NO_EXCESS
-    if not becomes_good(runs) and not same_output(forced, usual, checked):
-        yield GuardReason.OUTPUT
+
+
+def fewest(runs: Runs) -> int:
+    """Of any kind."""
+    return min(len(runs[kind]) for kind in TrialKind)
+
+
+def _writes_as_expected(runs: Runs, checked: Checked) -> bool:
+    """Forced runs end as bad ones do, and write what those do, or what good ones do."""
+    forced, usual = runs[TrialKind.FORCED], runs[TrialKind.BAD]
+    return _end_alike(forced, usual) and (becomes_good(runs) or same_output(forced, usual, checked))
 
 
 def _endings(forced: Sequence[TrialRun]) -> Iterator[GuardReason]:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 from whyperf.diagnose.origin import ProofFinding
 from whyperf.proof.guards import (
+    LEAST_RUNS,
     Checked,
     GuardReason,
     are_apart,
     becomes_good,
+    fewest,
     output_checked,
     reverse_counts,
     stopped_by_guard,
@@ -21,6 +23,8 @@ _MOST_GONE, _NOTHING_GONE = 0.5, 0.2
 _SHAM_NOTHING = 0.25
 _MORE_THAN_ALL = 1.3
 """Who removes so much more than the excess does something else."""
+_CLEAR = (ProofFinding.PROVEN, ProofFinding.REFUTED)
+"""What may be told after a first look."""
 _MAY_CHANGE = (GuardReason.TOO_FEW, GuardReason.NO_EXCESS, GuardReason.SHAM, GuardReason.UNDECIDED)
 
 
@@ -41,6 +45,11 @@ class ProofJudgement:
             return self.reason not in _MAY_CHANGE
         return self.finding is not ProofFinding.SUPPORTED
 
+    @property
+    def is_stopped(self) -> bool:
+        """A guard has said that it will never tell anything."""
+        return self.finding is ProofFinding.NOT_TESTABLE and self.is_final
+
 
 def judged(runs: Runs, *, from_outside: bool = False, is_code: bool = False) -> ProofJudgement:
     """`from_outside`: what was forced comes straight from the user's input; `is_code`: it is code of the other build,
@@ -52,7 +61,10 @@ def judged(runs: Runs, *, from_outside: bool = False, is_code: bool = False) -> 
     found = ProofJudgement(
         ProofFinding.SUPPORTED, None, shares_of(runs), checked, reverse_counts(runs, is_code=is_code)
     )
-    return _by_shares(runs, found, is_input=from_outside or (becomes_good(runs) and not is_code))
+    told = _by_shares(runs, found, is_input=from_outside or (becomes_good(runs) and not is_code))
+    if fewest(runs) < LEAST_RUNS and told.finding not in _CLEAR:
+        return ProofJudgement(ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
+    return told
 
 
 def _by_shares(runs: Runs, found: ProofJudgement, *, is_input: bool) -> ProofJudgement:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from whyperf.collect.observation import Observed
-from whyperf.diagnose.latency import PREFIX
-from whyperf.diagnose.threads import queued_s
+from whyperf.collect.observation.sites import Observed
+from whyperf.diagnose.measured.latency import PREFIX
+from whyperf.diagnose.measured.threads import queued_s
 from whyperf.diagnose.verdict import PEAK_BYTES
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
-from whyperf.debuginfo.linkage import read_linkage
+from whyperf.collect.observation.sites import ObservedSite
+from whyperf.collect.target.loaded_files import LoadedFile, files_of
+from whyperf.debuginfo.elf_files.linkage import read_linkage
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.changed import ChangedFunction, changed_functions
 from whyperf.debuginfo.transplants.module import TransplantModule
-from whyperf.debuginfo.transplants.planner import plan_transplant
+from whyperf.debuginfo.transplants.planner import copies_of, plan_transplant
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import SymbolKind
 from whyperf.proof.edited import EditedFunctions
@@ -30,12 +31,29 @@ class ProofBuilds:
     bad: TransplantModule
     changed: tuple[ChangedFunction, ...]
     edited: EditedFunctions
+    _plans: dict[tuple[TrialKind, tuple[str, ...]], PatchPlan] = field(default_factory=dict)
 
-    def plan(self, kind: TrialKind, symbols: list[str]) -> PatchPlan:
+    def read(self, functions: Sequence[ChangedFunction]) -> None:
+        """What planning them needs to know of the types of debug information: of many at once it takes as long as of
+        one."""
+        for module in (self.good, self.bad):
+            module.read_layouts(_called_by(module, functions))
+
+    def entries(self, symbol: str) -> list[ObservedSite]:
+        """Where the bad program enters a function; empty where that is not known."""
+        try:
+            found = copies_of(self.bad, symbol)
+        except RefusedError:
+            return []
+        return [ObservedSite(self.bad.path, one.address) for one in found.values()]
+
+    def plan(self, kind: TrialKind, symbols: tuple[str, ...]) -> PatchPlan:
         """For a run of that kind. RefusedError where these functions cannot be transplanted."""
-        giver = self.good if kind is TrialKind.FORCED else self.bad
-        receiver = self.good if kind is TrialKind.REVERSE else self.bad
-        return plan_transplant(giver, receiver, symbols)
+        if (kind, symbols) not in self._plans:
+            giver = self.good if kind is TrialKind.FORCED else self.bad
+            receiver = self.good if kind is TrialKind.REVERSE else self.bad
+            self._plans[kind, symbols] = plan_transplant(giver, receiver, symbols)
+        return self._plans[kind, symbols]
 
 
 def different_modules(good: ProofSide, bad: ProofSide) -> Iterator[ProofBuilds]:
@@ -49,8 +67,6 @@ def different_modules(good: ProofSide, bad: ProofSide) -> Iterator[ProofBuilds]:
         modules = TransplantModule(Path(other.binary.path)), TransplantModule(Path(file.binary.path))
         changed = changed_functions(other.binary, file.binary, modules[1])
         if changed:
-            for module in modules:
-                module.read_layouts(_called_by(module, changed))
             yield ProofBuilds(
                 Path(file.binary.path).name, *modules, tuple(changed), EditedFunctions(other.binary, file.binary)
             )

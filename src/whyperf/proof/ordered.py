@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from whyperf.collect.observation import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
+from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.proof.places import ForcedPlace
 from whyperf.proof.trial import TrialKind
 

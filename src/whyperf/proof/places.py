@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.observation import Forced, Observed, ObservedSite
-from whyperf.collect.observation.sites import Rows
+from whyperf.collect.observation.sites import Forced, Observed, ObservedSite, Rows
 from whyperf.proof.trial import TrialKind
 
 _NEARLY_ALWAYS = 0.9

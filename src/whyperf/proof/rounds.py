@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle
-from whyperf.collect.observation import ObservationLimits, Observed, ObservedSite, observe
-from whyperf.collect.observation.run import digest
-from whyperf.collect.program import Program
+from whyperf.collect.observation.run import digest, observe
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.proof.judging import ProofJudgement, judged
@@ -61,12 +61,21 @@ class Put:
     """False: there is no such run, which tells nothing."""
 
 
+UsualRuns = dict[TrialKind, list[TrialRun]]
+"""Good and bad runs as they are, which all trials of a kind compare with."""
+
+
+def usual_runs() -> UsualRuns:
+    return {TrialKind.GOOD: [], TrialKind.BAD: []}
+
+
 class NotPutError(Exception):
     """What was to be put into a run cannot be there; the text says why, in a sentence."""
 
 
 class ProofRounds:
-    """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so."""
+    """`put`: what each kind of run gets; `why_not`: why what a run got that has ended says nothing, if so;
+    `usual`: good and bad runs that other trials have made in the same way, to which this one adds its own."""
 
     def __init__(
         self,
@@ -75,11 +84,15 @@ class ProofRounds:
         trying: Trying,
         put: Callable[[TrialKind], Put],
         why_not: Callable[[TrialKind, Observed], str] = lambda _kind, _seen: "",
+        *,
+        usual: UsualRuns | None = None,
     ) -> None:
         self._good, self._bad, self._trying, self._put, self._why_not = good, bad, trying, put, why_not
         self._begun = time.monotonic()
-        self._slowest_s = 0.0
-        self.runs: dict[TrialKind, list[TrialRun]] = {kind: [] for kind in TrialKind}
+        self.slowest_s = 0.0  # of runs so far, by which others are limited
+        self._last_s: dict[TrialKind, float] = {}
+        known = usual if usual is not None else usual_runs()
+        self.runs: dict[TrialKind, list[TrialRun]] = {kind: known.get(kind, []) for kind in TrialKind}
 
     @property
     def done(self) -> int:
@@ -89,8 +102,14 @@ class ProofRounds:
         """After as many rounds as it takes. NotPutError where something could not be put into a run."""
         judgement = judged(self.runs)
         while self.done < self._trying.most_runs and not self._is_time_up():
-            self._round(self.done)
-            judgement = judged(self.runs, from_outside=from_outside, is_code=is_code)
+            for kind in self._next_round():
+                self._trying.on_run(kind, len(self.runs[kind]))
+                began = time.monotonic()
+                self.runs[kind].append(self.run(kind, self._put(kind)))
+                self._last_s[kind] = time.monotonic() - began
+                judgement = judged(self.runs, from_outside=from_outside, is_code=is_code)
+                if judgement.is_stopped:
+                    break  # the others of this round would not change it
             if judgement.is_final:
                 break
         return judgement
@@ -99,8 +118,8 @@ class ProofRounds:
         """One run of that kind's program."""
         side = self._side(kind)
         # What the user runs may take as long as it does.
-        is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self._slowest_s and side.lifecycle.for_s is None
-        patience = max(_LEAST_PATIENCE_S, _PATIENCE * self._slowest_s)
+        is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self.slowest_s and side.lifecycle.for_s is None
+        patience = max(_LEAST_PATIENCE_S, _PATIENCE * self.slowest_s)
         seen = observe(
             put.program or side.program,
             put.sites,
@@ -110,7 +129,7 @@ class ProofRounds:
             limits=replace(limits, seconds=patience if is_limited else None),
             on_tick=self._trying.on_tick,
         )
-        self._slowest_s = max(self._slowest_s, seen.totals.wall_s)
+        self.slowest_s = max(self.slowest_s, seen.totals.wall_s)
         if seen.failure is not None:
             if kind in (TrialKind.GOOD, TrialKind.BAD):
                 raise seen.failure
@@ -138,15 +157,14 @@ class ProofRounds:
         budget = self._trying.budget_s
         if budget is None:
             return False
-        used = time.monotonic() - self._begun
-        return used + (used / self.done if self.done else 0.0) > budget
+        ahead = sum(self._last_s.get(kind, 0.0) for kind in self._next_round())
+        return time.monotonic() - self._begun + ahead > budget
 
-    def _round(self, number: int) -> None:
-        """One run of each kind, beginning with another one each time."""
-        kinds = list(TrialKind)
-        for kind in kinds[number % len(kinds) :] + kinds[: number % len(kinds)]:
-            self._trying.on_run(kind, number)
-            self.runs[kind].append(self.run(kind, self._put(kind)))
+    def _next_round(self) -> list[TrialKind]:
+        """Kinds of which one more run is needed, beginning with another one each time."""
+        number, kinds = self.done, list(TrialKind)
+        turned = kinds[number % len(kinds) :] + kinds[: number % len(kinds)]
+        return [kind for kind in turned if len(self.runs[kind]) == number]
 
     def _run(self, seen: Observed, side: ProofSide, began: int) -> TrialRun:
         amount = amount_of(seen, self._trying.measure)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
 from whyperf.proof.sentences import ProofClaim, sentence_of
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
@@ -20,6 +21,9 @@ _BASE_RUNS = 2  # good and bad ones, with which single runs are compared
 _MOST_GONE = 0.5
 _UNCLEAR = (0.25, 0.75)  # a share in one run that another run must confirm
 _MOST_TOGETHER = 8  # changes that are shown to matter only together
+
+_MOST_FAILED = 12  # parts of the changes with which the program does not run
+_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 _Change = TypeVar("_Change")
 PutIn = Callable[[TrialKind, Sequence[_Change]], Put]
@@ -30,7 +34,8 @@ class Search(Generic[_Change]):
     def __init__(self, good: ProofSide, bad: ProofSide, trying: Trying, put: PutIn[_Change]) -> None:
         self._good, self._bad, self._trying, self._put = good, bad, trying, put
         self._begun = time.monotonic()
-        self._usual: dict[TrialKind, list[TrialRun]] = {TrialKind.GOOD: [], TrialKind.BAD: []}
+        self._usual = usual_runs()
+        self._failed = 0
         self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
 
     def found(self, first: Sequence[_Change], all_changes: Callable[[], Sequence[_Change]]) -> list[_Change]:
@@ -48,12 +53,19 @@ class Search(Generic[_Change]):
     def proof(self, claim: ProofClaim, changes: Sequence[_Change]) -> Proof:
         """A whole trial."""
         trying = replace(self._trying, budget_s=self._left_s())
-        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes))
+        rounds = ProofRounds(self._good, self._bad, trying, lambda kind: self._put(kind, changes), usual=self._usual)
+        rounds.slowest_s = self._rounds.slowest_s
         try:
             judgement = rounds.judged(is_code=True)
         except NotPutError as error:
             return self.untestable(claim, str(error))
         return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
+
+    def is_passed(self, sites: Sequence[ObservedSite]) -> list[bool]:
+        """Of each site, whether a bad run passes it, or that cannot be seen."""
+        self._trying.on_run(TrialKind.BAD, 0)
+        seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
+        return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
 
     def untestable(self, claim: ProofClaim, why: str) -> Proof:
         return not_testable(claim, self._trying.measure, why)
@@ -81,19 +93,24 @@ class Search(Generic[_Change]):
     def _amount(self, kind: TrialKind) -> float:
         return statistics.median(run.amount for run in self._usual[kind])
 
-    def _by_halves(self, every: Sequence[_Change]) -> list[_Change]:
-        found = list(every)
-        if len(found) > 1 and (self.is_time_up or not self._removes_most(found)):
+    def _by_halves(self, some: Sequence[_Change]) -> list[_Change]:
+        """The smallest part of them that removes most; empty: none does, or no time is left to tell which."""
+        if len(some) <= 1:
+            return list(some)
+        gone = None if self.is_time_up else self._removes_most(some)
+        self._failed += gone is None
+        if gone is False or self._failed > _MOST_FAILED:
             return []
-        while len(found) > 1 and not self.is_time_up:
-            middle = len(found) // 2
-            half = next((part for part in (found[:middle], found[middle:]) if self._removes_most(part)), None)
-            if half is None:
-                return found if len(found) <= _MOST_TOGETHER else []
-            found = half
-        return found if len(found) == 1 else []  # no time is left to tell which of them it is
+        middle = len(some) // 2
+        for half in (some[:middle], some[middle:]):
+            if not self.is_time_up and (len(half) > 1 or self._removes_most(half)):
+                found = self._by_halves(half)
+                if found:
+                    return found
+        return list(some) if gone and len(some) <= _MOST_TOGETHER and not self.is_time_up else []
 
-    def _removes_most(self, changes: Sequence[_Change]) -> bool:
+    def _removes_most(self, changes: Sequence[_Change]) -> bool | None:
+        """None: with these it does not run as it should, so that nothing is known of any of them."""
         shares: list[float] = []
         try:
             put = self._put(TrialKind.FORCED, changes)
@@ -101,12 +118,12 @@ class Search(Generic[_Change]):
                 self._trying.on_run(TrialKind.FORCED, len(shares))
                 run = self._rounds.run(TrialKind.FORCED, put)
                 if not self._is_sound(run):
-                    return False
+                    return None
                 shares.append((self._amount(TrialKind.BAD) - run.amount) / self._excess())
                 if not _UNCLEAR[0] < shares[-1] < _UNCLEAR[1]:
                     break
         except NotPutError:
-            return False
+            return None
         return statistics.mean(shares) > _MOST_GONE
 
     def _is_sound(self, run: TrialRun) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
-from whyperf.recording.chunks import MAGIC, ChunkKind
-from whyperf.recording.deep_tables import DEEP_TABLES
-from whyperf.recording.limits import MOST_ROWS, MOST_TEXT_BYTES
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.schema import Table
-from whyperf.recording.tables import TABLES
+from whyperf.recording.raw_log.chunks import MAGIC, ChunkKind
+from whyperf.recording.safe_files.limits import MOST_ROWS, MOST_TEXT_BYTES
+from whyperf.recording.schemas.deep_tables import DEEP_TABLES
+from whyperf.recording.schemas.schema import Table
+from whyperf.recording.schemas.tables import TABLES
+from whyperf.recording.sealed.manifest import Manifest
 from whyperf.recording.version import FORMAT_VERSION
 
 _HEAD = f"""\

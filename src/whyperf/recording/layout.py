@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from whyperf.recording.regular_files import open_regular
+from whyperf.recording.safe_files.regular_files import open_regular
 
 MANIFEST = "manifest.json"
 RAW = "raw"

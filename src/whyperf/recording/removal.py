@@ -12,9 +12,9 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, OUTPUT, RAW, START
-from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.regular_files import read_regular
-from whyperf.recording.tables import TABLES
+from whyperf.recording.safe_files.limits import MOST_JSON_BYTES
+from whyperf.recording.safe_files.regular_files import read_regular
+from whyperf.recording.schemas.tables import TABLES
 
 # Keys that every manifest and every start.json of ours has had since format 1, and that no other tool's has together.
 _KEYS = {MANIFEST: {"format", "whyperf", "command", "checksum"}, START: {"format", "whyperf", "command", "sampling"}}

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import MisfitError, from_plain, to_plain
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.regular_files import read_regular
-from whyperf.recording.storage import write_atomically
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain, to_plain
+from whyperf.recording.safe_files.limits import MOST_JSON_BYTES
+from whyperf.recording.safe_files.regular_files import read_regular
+from whyperf.recording.safe_files.storage import write_atomically
 from whyperf.recording.symptom import SymptomSpec, parse_symptom
 
 ZOOM_FORMAT = 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.causes.detail import CausesDetail, ShownRung
-from whyperf.recording.dataclass_json import to_plain
+from whyperf.recording.safe_files.dataclass_json import to_plain
 
 
 def to_chrome(verdict: Verdict) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.sealed.manifest import Manifest
 
 _ENDINGS = {
     "exit": "the program ended",

@@ -11,7 +11,7 @@ from whyperf.engines.causes.detail import CausesDetail
 from whyperf.engines.causes.path import CulpritEnding
 from whyperf.engines.excess.detail import ExcessDetail
 from whyperf.engines.quantities import seconds
-from whyperf.recording.template_names import without_template_arguments
+from whyperf.recording.names.template_names import without_template_arguments
 from whyperf.report.waiting_threads import JoinedRung, name_of, rungs_of
 
 _IT, _LIFTED = "It ", "It waits for "

@@ -13,7 +13,7 @@ from whyperf.diagnose.origin import Origin, Proof, Share
 from whyperf.diagnose.verdict import CallCounts, ContextRanking, Percentile, Suspect, ValueSpread, Verdict
 from whyperf.engines.excess.explain import Explanation
 from whyperf.engines.finding import Detail, SourceChange
-from whyperf.recording.dataclass_json import to_plain
+from whyperf.recording.safe_files.dataclass_json import to_plain
 
 FORMAT = 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyperf.recording.template_names import without_template_arguments
+from whyperf.recording.names.template_names import without_template_arguments
 
 
 def cut(text: str, width: int, dots: str = "…") -> str:

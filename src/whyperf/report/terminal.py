@@ -117,7 +117,8 @@ class _Report:
         if not verdict.percentiles:
             return
         yield Text()
-        yield Text(f"{'requests':>8}  {'good':>9} {'95% interval':>21}  {'bad':>9} {'95% interval':>21}", "dim")
+        requests = "calls" if verdict.symptom is not None and verdict.symptom.unit == "call" else "requests"
+        yield Text(f"{requests:>8}  {'good':>9} {'95% interval':>21}  {'bad':>9} {'95% interval':>21}", "dim")
         for one in verdict.percentiles:
             spans = [f"{seconds(low)} to {seconds(high)}" for low, high in (one.good_interval, one.bad_interval)]
             figures = f"{seconds(one.good):>9} {spans[0]:>21}  {seconds(one.bad):>9} {spans[1]:>21}"

@@ -23,7 +23,7 @@ from typing import IO
 
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
-from whyperf.recording.private_folders import cache_root, private_folder
+from whyperf.recording.safe_files.private_folders import cache_root, private_folder
 from whyperf.report.printable import printable
 from whyperf.revisions.edits import Edit, apply
 from whyperf.revisions.eviction import evict, size_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.program import Program, find_program
+from whyperf.collect.target.program import Program, find_program
 from whyperf.errors import WhyperfError
 from whyperf.revisions.checkout import Built
 

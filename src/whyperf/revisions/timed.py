@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.program import Program
-from whyperf.collect.unrecorded_run import run_unrecorded
+from whyperf.collect.runs.unrecorded_run import run_unrecorded
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.target.program import Program
 from whyperf.comparison.endings import last_output
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.recording.dataclass_json import storable
+from whyperf.recording.safe_files.dataclass_json import storable
 
 _WHOLE = 1 << 31
 _MOST = float(1 << 62)  # nanoseconds, bytes or whatever else was counted, as tables can store it

@@ -10,15 +10,23 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.tracer.traced import Records, Traced, TracedStacks
-from whyperf.recording.events import EVENTS, EventKind
-from whyperf.recording.ringrecords import CUT_REASONS
-from whyperf.recording.tables import SAMPLES, Clock
-from whyperf.seal.address_spaces import Spaces
-from whyperf.seal.call_arguments import call_arguments, call_results
+from whyperf.recording.names.system_calls import FEW_ARGUMENTS, NUMBERS
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS
+from whyperf.recording.schemas.events import EVENTS, EventKind
+from whyperf.recording.schemas.tables import SAMPLES, Clock
 from whyperf.seal.evidence import Int32, Int64, RawStacks
-from whyperf.seal.places import numbered
+from whyperf.seal.participants.address_spaces import Spaces
+from whyperf.seal.participants.places import numbered
+from whyperf.seal.participants.traced_threads import Changes, TracedCast, values_at
 from whyperf.seal.tables import table_of
-from whyperf.seal.traced_threads import Changes, TracedCast, values_at
+
+_OF_CALLS = (EventKind.SWITCH, EventKind.WAKING, EventKind.SYSCALL, EventKind.SYSCALL_ENTER)
+_ARGUMENTS = 3
+_RETURN_FROM_SIGNAL = NUMBERS["rt_sigreturn"]  # its result is a register of what the signal interrupted
+
+_taken = np.full(max(NUMBERS.values()) + 1, _ARGUMENTS, np.int8)
+for _name, _count in FEW_ARGUMENTS.items():
+    _taken[NUMBERS[_name]] = _count
 
 _CUT_SHIFT = 8  # in the flags of a stack
 _EVENTS_AT_ONCE = 1 << 20
@@ -103,8 +111,8 @@ def _events(records: Records, **columns: np.ndarray) -> pa.Table:
         time=records["time"].astype(np.int64),
         **columns,
         **{name: np.ascontiguousarray(records[name]) for name in plain},
-        **{f"argument{i}": column for i, column in enumerate(call_arguments(records))},
-        result=call_results(records),
+        **{f"argument{i}": column for i, column in enumerate(_call_arguments(records))},
+        result=_call_results(records),
     )
 
 
@@ -142,3 +150,20 @@ def cut_stacks(stacks: TracedStacks) -> dict[str, int]:
     """How many distinct stacks end early, and why."""
     counts = np.bincount(stacks.flags >> _CUT_SHIFT, minlength=len(CUT_REASONS))[: len(CUT_REASONS)]
     return {CUT_REASONS[i]: int(counts[i]) for i in range(1, len(CUT_REASONS)) if counts[i]}
+
+
+def _call_arguments(records: Records) -> list[npt.NDArray[np.uint64]]:
+    """The three columns, with 0 where the event's system call takes no such argument, or there is no call: registers
+    hold the program's own data then."""
+    detail = records["detail"]
+    known = _taken[np.clip(detail, 0, len(_taken) - 1)]
+    taken = np.where(detail < 0, 0, np.where(detail < len(_taken), known, _ARGUMENTS))
+    taken[~np.isin(records["kind"], _OF_CALLS)] = _ARGUMENTS
+    return [np.where(taken > number, records["argument"][:, number], 0) for number in range(_ARGUMENTS)]
+
+
+def _call_results(records: Records) -> npt.NDArray[np.int64]:
+    """The column, with 0 for returns from signal handlers: to some machines these are calls without a number."""
+    detail = records["detail"]
+    returns = (records["kind"] == EventKind.SYSCALL) & ((detail < 0) | (detail == _RETURN_FROM_SIGNAL))
+    return np.where(returns, 0, records["result"])

@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect import _session
-from whyperf.collect.start import Start
+from whyperf.collect.setup.start import Start
 from whyperf.collect.tracer.facts import FACTS
 from whyperf.collect.tracer.reading import TracedReading, ordered
 from whyperf.collect.tracer.traced import Traced
-from whyperf.recording.chunks import Chunk, ChunkKind, ChunkReader
-from whyperf.recording.dataclass_json import MisfitError, from_plain
 from whyperf.recording.layout import START
-from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.regular_files import opened_by_name, read_regular
-from whyperf.recording.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, RingRecordKind
+from whyperf.recording.raw_log.chunks import Chunk, ChunkKind, ChunkReader
+from whyperf.recording.raw_log.ringrecords import MODULE, OWNER, PROCESS, THREAD_END, RingRecordKind
+from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
+from whyperf.recording.safe_files.limits import MOST_JSON_BYTES
+from whyperf.recording.safe_files.regular_files import opened_by_name, read_regular
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]

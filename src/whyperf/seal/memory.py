@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.recording.memory_tables import ALLOCATIONS, MemoryKind
-from whyperf.recording.ringrecords import MemoryEvent, RingRecordKind
+from whyperf.recording.raw_log.ringrecords import MemoryEvent, RingRecordKind
+from whyperf.recording.schemas.memory_tables import ALLOCATIONS, MemoryKind
 from whyperf.seal.evidence import Int32, Int64, RawEvidence, RawMemory
-from whyperf.seal.processes import Cast
+from whyperf.seal.participants.processes import Cast
 from whyperf.seal.tables import table_of
 
 Booleans = npt.NDArray[np.bool_]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import LOCK, MANIFEST, RAW, is_open
-from whyperf.recording.limits import MOST_ROWS
-from whyperf.recording.reader import Recording, not_a_recording, still_being_written
-from whyperf.recording.regular_files import open_regular
 from whyperf.recording.removal import remove_raw
+from whyperf.recording.safe_files.limits import MOST_ROWS
+from whyperf.recording.safe_files.regular_files import open_regular
+from whyperf.recording.sealed.reader import Recording, not_a_recording, still_being_written
 from whyperf.seal.progress import Progress, silently
 
 if TYPE_CHECKING:

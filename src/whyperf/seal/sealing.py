@@ -12,12 +12,12 @@ from whyperf.collect.counts.raw import holds_counts
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.regular_files import opened_by_name
-from whyperf.recording.writer import Content, remove_output, write_recording
+from whyperf.recording.safe_files.regular_files import opened_by_name
+from whyperf.recording.sealed.manifest import Manifest
+from whyperf.recording.sealed.writer import Content, remove_output, write_recording
+from whyperf.seal.code_tables.fingerprints import fingerprints_table
+from whyperf.seal.code_tables.flow import flow_tables
 from whyperf.seal.evidence import RawEvidence, read_evidence
-from whyperf.seal.fingerprints import fingerprints_table
-from whyperf.seal.flow import flow_tables
 from whyperf.seal.memory import memory_tables
 from whyperf.seal.progress import Progress
 from whyperf.seal.steps import (

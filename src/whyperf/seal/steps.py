@@ -11,30 +11,30 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect import _session
-from whyperf.collect.components import Components
-from whyperf.collect.redaction_key import fingerprint, redaction_key
+from whyperf.collect.sampling.components import Components
+from whyperf.collect.setup.redaction_key import fingerprint, redaction_key
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
-from whyperf.recording.manifest import Manifest, TraceSummary
-from whyperf.recording.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
-from whyperf.recording.writer import Content
-from whyperf.seal.address_spaces import Module, Spaces, spaces_of
-from whyperf.seal.code import Code, CodeBuilder
+from whyperf.recording.schemas.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
+from whyperf.recording.sealed.manifest import Manifest, TraceSummary
+from whyperf.recording.sealed.writer import Content
+from whyperf.seal.code_tables.code import Code, CodeBuilder
+from whyperf.seal.code_tables.kernel_code import Kernel
+from whyperf.seal.code_tables.source import Excerpts, excerpts
 from whyperf.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.seal.evidence import NEVER, Int32, Int64, RawEvidence, RawStacks
-from whyperf.seal.kernel import Kernel
-from whyperf.seal.places import CodePlaces, SeenStacks, seen_stacks
-from whyperf.seal.plug_ins import plug_ins
-from whyperf.seal.processes import Cast, cast_of
+from whyperf.seal.participants.address_spaces import Module, Spaces, spaces_of
+from whyperf.seal.participants.places import CodePlaces, SeenStacks, seen_stacks
+from whyperf.seal.participants.plug_ins import plug_ins
+from whyperf.seal.participants.processes import Cast, cast_of
+from whyperf.seal.participants.traced_threads import TracedCast, with_traced
 from whyperf.seal.progress import Progress
-from whyperf.seal.redaction import redacted
-from whyperf.seal.roles import with_roles
-from whyperf.seal.source import Excerpts, excerpts
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import Symbols
 from whyperf.seal.tables import table_of
-from whyperf.seal.traced_threads import TracedCast, with_traced
-from whyperf.seal.value_selection import narrowed, without
-from whyperf.seal.values import SealedValues, Seen, sealed_values
+from whyperf.seal.value_tables.redaction import redacted
+from whyperf.seal.value_tables.roles import with_roles
+from whyperf.seal.value_tables.value_selection import narrowed, without
+from whyperf.seal.value_tables.values import SealedValues, Seen, sealed_values
 
 Tables = Mapping[str, pa.Table]
 

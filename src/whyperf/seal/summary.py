@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from whyperf.recording.dataclass_json import MisfitError, from_plain
-from whyperf.recording.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
-from whyperf.recording.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, RingRecordKind
-from whyperf.recording.tables import Clock
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, RingRecordKind
+from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
+from whyperf.recording.schemas.tables import Clock
+from whyperf.recording.sealed.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
 from whyperf.recording.version import FORMAT_VERSION
 from whyperf.seal.checked_numbers import number, whole, words
 from whyperf.seal.evidence import Int64, RawEvidence
-from whyperf.seal.processes import text
+from whyperf.seal.participants.processes import text
 from whyperf.seal.unsampled import unsampled_cpu_s, why_unsampled
 
 _SAMPLED_INSIDE = ("cpu-timer", "cpu-clock-event")

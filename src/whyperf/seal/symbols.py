@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from whyperf import debuginfo
-    from whyperf.debuginfo.decisions import DecidingLine
-    from whyperf.debuginfo.flow import TimedFlows
+    from whyperf.debuginfo import binary
+    from whyperf.debuginfo.control_flow.decisions import DecidingLine
+    from whyperf.debuginfo.control_flow.function_flow import TimedFlows
 
 _FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
 
@@ -88,23 +88,23 @@ class DebugInfo:
     """Asks `whyperf.debuginfo`, each binary once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], debuginfo.Binary] = {}
+        self._known: dict[tuple[str, str], binary.Binary] = {}
         self._flows: dict[tuple[str, str], TimedFlows] = {}
 
-    def describe(self, path: str, build_id: str) -> debuginfo.Binary:
-        from whyperf import debuginfo
+    def describe(self, path: str, build_id: str) -> binary.Binary:
+        from whyperf.debuginfo.describe import describe
 
         if (path, build_id) not in self._known:
-            self._known[path, build_id] = debuginfo.describe(path, build_id)
+            self._known[path, build_id] = describe(path, build_id)
         return self._known[path, build_id]
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]:
-        from whyperf.debuginfo.certain_calls import passed_calls
+        from whyperf.debuginfo.control_flow.certain_calls import passed_calls
 
         return passed_calls(self._flows_of(path, build_id), addresses)
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
-        from whyperf.debuginfo.decisions import deciding_lines
+        from whyperf.debuginfo.control_flow.decisions import deciding_lines
 
         return deciding_lines(self._flows_of(path, build_id), addresses)
 
@@ -114,13 +114,13 @@ class DebugInfo:
         return fingerprints(self.describe(path, build_id), functions)
 
     def _flows_of(self, path: str, build_id: str) -> TimedFlows:
-        from whyperf.debuginfo.flow import TimedFlows
+        from whyperf.debuginfo.control_flow.function_flow import TimedFlows
 
         if (path, build_id) not in self._flows:
             self._flows[path, build_id] = TimedFlows(self.describe(path, build_id), _FLOW_CPU_SECONDS)
         return self._flows[path, build_id]
 
     def perf_map(self, pid: int) -> PerfMap | None:
-        from whyperf import debuginfo
+        from whyperf.debuginfo.code_maps.perf_map import read_perf_map
 
-        return debuginfo.read_perf_map(pid)
+        return read_perf_map(pid)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from whyperf.recording.manifest import Manifest
-from whyperf.recording.schema import Table
-from whyperf.recording.tables import WORK
+from whyperf.recording.schemas.schema import Table
+from whyperf.recording.schemas.tables import WORK
+from whyperf.recording.sealed.manifest import Manifest
 from whyperf.seal.checked_numbers import number, words
 from whyperf.seal.evidence import RawEvidence
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from whyperf.optional import has_libclang
 from whyperf.source import source_cache
 from whyperf.source.compile_flags import CompileFlags, builtin_headers, language_of
 from whyperf.source.names import paths, short_name, unqualified
@@ -127,9 +128,10 @@ def roles_of(
     budget_s: float = 1.5,
     cache: Path | None = None,
 ) -> SourceRoles:
-    """Of the variables in these functions, most important first: by libclang where flags are known and there is time,
-    else by grammar. `producers`: DW_AT_producer of files where known; `folders`: where headers may be, for these;
-    `built_in`: where the binaries are. `budget_s`: CPU seconds. Damaged, missing and huge files have no roles."""
+    """Of the variables in these functions, most important first: by libclang where it is installed, flags are known and
+    there is time, else by grammar. `producers`: DW_AT_producer of files where known; `folders`: where headers may be,
+    for these; `built_in`: where the binaries are. `budget_s`: CPU seconds. Damaged, missing and huge files have no
+    roles."""
     flags = CompileFlags(compile_commands, producers or {}, tuple(folders), tuple(built_in))
     files = _files(requests, flags, cache)
     jobs = [
@@ -168,13 +170,13 @@ def _files(requests: Sequence[FunctionInSource], flags: CompileFlags, cache: Pat
         one = (request.line, short_name(request.name))
         if request.line > 0 and one not in wanted[request.file]:
             wanted[request.file].append(one)
-    files = []
+    files, by_libclang = [], has_libclang()
     for path, functions in wanted.items():
         language, content_hash = language_of(path), _content_hash(path)
         if language is not None and content_hash is not None:
-            files.append(
-                _File(path, content_hash, functions, flags.of(path), language, source_cache.load(cache, content_hash))
-            )
+            known = source_cache.load(cache, content_hash)
+            of_file = flags.of(path) if by_libclang else None
+            files.append(_File(path, content_hash, functions, of_file, language, known))
     return files
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.engines.made import Made, recording
-from whyperf.recording.call_tables import CALL_COUNTS, CallKind
+from whyperf.recording.schemas.call_tables import CALL_COUNTS, CallKind
 
 # Caller, perhaps with ~INLINED and @LINE, and callee; "*" for calls through pointers, "loop" for iterations
 Calls = Mapping[tuple[str, str], int]

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from tests.engines.made import Made, _Builder, recording
-from whyperf.recording.events import EVENTS, EventKind
-from whyperf.recording.manifest import TraceSummary
-from whyperf.recording.system_calls import NUMBERS
-from whyperf.recording.tables import table_named
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import EVENTS, EventKind
+from whyperf.recording.schemas.tables import table_named
+from whyperf.recording.sealed.manifest import TraceSummary
 
 MS = 1_000_000
 PIPE, SOCKET, FILE = 0x1 << 60, 0xC << 60, 0x8 << 60

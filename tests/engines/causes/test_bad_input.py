@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.engines.causes.scripted import Script
-from tests.engines.causes.test_blame import conversation
+from tests.engines.causes.walk.test_blame import conversation
 from tests.engines.made import recording
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.path import CulpritEnding
 from whyperf.errors import WhyperfError
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Shed
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import Shed
 
 
 def test_a_recording_without_events_is_refused_in_a_sentence() -> None:

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from tests.cgroup import memory_limited
-from tests.engines.causes.test_blame import conversation
+from tests.engines.causes.walk.test_blame import conversation
 from whyperf.recording import file_backed
-from whyperf.recording.events import EVENTS
-from whyperf.recording.writer import write_recording
+from whyperf.recording.schemas.events import EVENTS
+from whyperf.recording.sealed.writer import write_recording
 
 _LIMIT = 300 << 20
 _EVENTS = 5_000_000
@@ -31,7 +31,7 @@ from pathlib import Path
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.findings import findings
 from whyperf.recording.file_backed import large_arrays_in_files
-from whyperf.recording.reader import Recording
+from whyperf.recording.sealed.reader import Recording
 
 most, over = 0, threading.Event()
 

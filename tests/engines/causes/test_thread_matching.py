@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from tests.engines.causes.scripted import Script
 from tests.engines.made import Made
+from whyperf.engines.causes.causal_graph.trace import EventTrace
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.thread_matching import Parts, cast
-from whyperf.engines.causes.trace import EventTrace
 from whyperf.engines.kernel.rules import load_rules
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 READ = ["main", "fetch", "libc:read"]
 

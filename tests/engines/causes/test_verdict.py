@@ -9,20 +9,20 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from tests.engines.causes.test_blame import conversation, signalled, two_deep
+from tests.engines.causes.walk.test_blame import conversation, signalled, two_deep
 from tests.engines.made import Made
 from whyperf.diagnose.causes import CausesView, examine_stall, view_causes, with_stalls
-from whyperf.diagnose.claims import Claim, Thing
 from whyperf.diagnose.decision import Decision
-from whyperf.diagnose.join import join
+from whyperf.diagnose.engine_claims.values import Method
+from whyperf.diagnose.joining.claims import Claim, Thing
+from whyperf.diagnose.joining.join import join
+from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.trust import TRUST
-from whyperf.diagnose.values_claims import Method
 from whyperf.diagnose.verdict import Evidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes.diagnosis import StallFilter
 from whyperf.engines.finding import Detail
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import TableFile
+from whyperf.recording.sealed.manifest import TableFile
 from whyperf.report.chrome import to_chrome
 from whyperf.report.json import schema, to_json
 from whyperf.report.terminal import show

@@ -29,7 +29,7 @@ from whyperf.engines.contexts.findings import findings
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.ranking import ranked_contexts
 from whyperf.engines.run import Run
-from whyperf.recording.tables import table_named
+from whyperf.recording.schemas.tables import table_named
 
 NOISE = (1.0, 1.01, 0.99)
 

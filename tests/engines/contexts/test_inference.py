@@ -161,7 +161,7 @@ def test_a_preempted_thread_is_runnable_all_the_time():
 
 
 def test_a_wait_that_never_ends_lasts_until_the_window_does():
-    from whyperf.recording.manifest import Window
+    from whyperf.recording.sealed.manifest import Window
 
     window = Window(0, 20 * MS)
     followed = walked(traced([Thread([ran("main", 5), waited("main f", 30, "futex")], main=True)], window=window))

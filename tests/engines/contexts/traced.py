@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from tests.engines import made
 from tests.engines.made import Made
-from whyperf.recording.events import EventKind, InterruptContext
-from whyperf.recording.manifest import TraceSummary, Window
-from whyperf.recording.system_calls import NUMBERS
-from whyperf.recording.tables import table_named
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import EventKind, InterruptContext
+from whyperf.recording.schemas.tables import table_named
+from whyperf.recording.sealed.manifest import TraceSummary, Window
 
 MS = 1_000_000
 SLEEPING, RUNNABLE, UNINTERRUPTIBLE = 1, 0, 2

@@ -8,8 +8,8 @@ import pytest
 
 from whyperf.engines.kernel.rules import CallRule, LinkStrength, load_rules, parse
 from whyperf.errors import WhyperfError
+from whyperf.recording.names.system_calls import NUMBERS
 from whyperf.recording.rules_file import MORE_RULES
-from whyperf.recording.system_calls import NUMBERS
 
 OURS = {
     "system_calls": {"receive": ["read", "recvfrom"], "futex": ["futex"]},

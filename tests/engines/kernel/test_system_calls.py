@@ -12,7 +12,7 @@ import pytest
 from whyperf.engines.kernel import system_calls
 from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.kernel.wait_kinds import WaitKind
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
 
 HEADER = Path(__file__).parents[3] / "native" / "tracer" / "bpf" / "call_classes.h"
 CLASSES = tomllib.loads(resources.files("whyperf.engines.kernel").joinpath("system_calls.toml").read_text())

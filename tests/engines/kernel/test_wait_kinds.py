@@ -8,8 +8,8 @@ import pytest
 from tests.engines.contexts.traced import FILE, PIPE, SOCKET
 from whyperf.engines.contexts.records import WAIT
 from whyperf.engines.kernel.wait_kinds import WaitKind, kinds_of, ready_for_anything, woken_by_thread
-from whyperf.recording.events import InterruptContext
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import InterruptContext
 
 
 def wait(**fields):

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.engines import made
-from whyperf.recording.deep_tables import DEEP_TABLES
+from whyperf.recording.schemas.deep_tables import DEEP_TABLES
 
 
 def deep_recording(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> made.Made:

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.engines import made
 from tests.engines.relations.deep import deep_recording
-from whyperf.recording.deep_tables import DependenceKind, MemoryUse, RegionKind, SiteKind
+from whyperf.recording.schemas.deep_tables import DependenceKind, MemoryUse, RegionKind, SiteKind
 
 
 @dataclass(frozen=True)

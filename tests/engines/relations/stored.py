@@ -8,9 +8,9 @@ from pathlib import Path
 from tests.engines.made import Made
 from tests.engines.relations import programs
 from tests.engines.relations.sketched import sketch
-from whyperf.recording.manifest import Deep
-from whyperf.recording.tables import table_named
-from whyperf.recording.writer import write_recording
+from whyperf.recording.schemas.tables import table_named
+from whyperf.recording.sealed.manifest import Deep
+from whyperf.recording.sealed.writer import write_recording
 
 _KEPT = {
     "sketch": ("sites", "calls", "fanouts"),

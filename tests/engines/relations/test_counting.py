@@ -13,7 +13,7 @@ from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import load_sketches
 from whyperf.engines.run import Run
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 from whyperf.recording.symptom import parse_symptom
 
 INSTRUCTIONS = parse_symptom("instructions")

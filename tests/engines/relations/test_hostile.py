@@ -10,8 +10,8 @@ import pytest
 from tests.engines.relations.stored import stored_sketch, stored_zoom
 from tests.recording.repaired import Plain, repair, replace_table
 from whyperf.cli.main import main
-from whyperf.recording.reader import Recording
-from whyperf.recording.tables import table_named
+from whyperf.recording.schemas.tables import table_named
+from whyperf.recording.sealed.reader import Recording
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tests.engines.made import Made, recording
-from whyperf.recording.tables import VALUES, VARIABLES
+from whyperf.recording.schemas.tables import VALUES, VARIABLES
 
 
 @dataclass(frozen=True)

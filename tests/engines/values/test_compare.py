@@ -12,7 +12,7 @@ from whyperf.engines.values.compare import compare
 from whyperf.engines.values.findings import findings
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.variable_test import VariableStatus
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 N = 400
 
@@ -313,8 +313,8 @@ class TestDeciding:
 
 
 def test_streamed_and_held_recordings_give_the_same(tmp_path):
-    from whyperf.recording.reader import Recording
-    from whyperf.recording.writer import write_recording
+    from whyperf.recording.sealed.reader import Recording
+    from whyperf.recording.sealed.writer import write_recording
 
     def made(low, high):
         return lambda rng: one_function(

@@ -13,7 +13,7 @@ from whyperf.engines.values.compare import compare
 from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.variable_test import VariableStatus, examine_few
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 WORK = FunctionKey("tool", "work", "")
 N = 400

@@ -19,7 +19,7 @@ from whyperf.engines.values.kinds import Dimension
 from whyperf.engines.values.variable_comparison import VariableOutcome
 from whyperf.engines.values.variable_test import Tested as Judged
 from whyperf.engines.values.variable_test import VariableStatus
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 WORK = FunctionKey("tool", "work", "")
 VALUE, DELTA, DURATION = Dimension.VALUE, Dimension.DELTA, Dimension.DURATION

@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyperf.collect.dependence_stream import HEAP
 from whyperf.collect.dependences.heap import HeapChanges, heap_changes
 from whyperf.collect.dependences.instruments import (
     HeapUse,
@@ -20,6 +19,7 @@ from whyperf.collect.dependences.instruments import (
     read_text,
     to_text,
 )
+from whyperf.collect.dependences.stream import HEAP
 from whyperf.seal.dependences.contexts import calling_contexts, fanouts
 
 Activations = list[tuple[int, int]]  # parent row or -1, function

@@ -11,11 +11,11 @@ from typing import Any
 
 from whyperf.collect import _session
 from whyperf.collect.counts.raw import COUNTERS, PLANS, keep_counts_so_far
-from whyperf.collect.folder import RecordingFolder
-from whyperf.collect.program import Program
-from whyperf.collect.run_log import cannot_be_written
-from whyperf.collect.start import Start
-from whyperf.collect.unsampled_run import UnsampledRun
+from whyperf.collect.runs.unsampled_run import UnsampledRun
+from whyperf.collect.setup.folder import RecordingFolder
+from whyperf.collect.setup.run_log import cannot_be_written
+from whyperf.collect.setup.start import Start
+from whyperf.collect.target.program import Program
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_probes.so"
 

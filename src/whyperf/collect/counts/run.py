@@ -9,21 +9,21 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from whyperf.collect import folder as folders
 from whyperf.collect.architecture import Architecture, this_architecture
 from whyperf.collect.counts.recorder import LIBRARY, CountsRecorder
-from whyperf.collect.dependences.loaded_files import LoadedFile, files_of
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.program import Program, check_followable, executed_file
-from whyperf.collect.runner import run_to_the_end
-from whyperf.collect.sampler import cache_folder, preloadable
-from whyperf.collect.sanitizers import first_libraries
-from whyperf.collect.shell import command_line, without_shell
-from whyperf.collect.start import run_options, start_of
-from whyperf.collect.work import DriverWork, OneRun
+from whyperf.collect.runs.runner import run_to_the_end
+from whyperf.collect.runs.work import DriverWork, OneRun
+from whyperf.collect.sampling.sampler import cache_folder, preloadable
+from whyperf.collect.setup import folder as folders
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.setup.start import run_options, start_of
+from whyperf.collect.target.loaded_files import LoadedFile, files_of
+from whyperf.collect.target.program import Program, check_followable, executed_file
+from whyperf.collect.target.sanitizers import first_libraries
+from whyperf.collect.target.shell import command_line, without_shell
 from whyperf.debuginfo.probes.plan_cache import SUFFIX, ensure_plan
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Sampling
+from whyperf.recording.sealed.manifest import Sampling
 
 # What throws exceptions and starts threads runs while counters change hands, and is nobody's regression.
 _RUNTIME = re.compile(r"lib(gcc_s|stdc\+\+|c\+\+|c\+\+abi|unwind|asan|tsan|ubsan|lsan|whyperf_\w+)\.so.*")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.dependences.instruments import HeapUse
-from whyperf.debuginfo import Binary
+from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 
 Ints = npt.NDArray[np.int64]
@@ -19,17 +19,19 @@ Ints = npt.NDArray[np.int64]
 _FUNCTIONS = ("malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "valloc", "pvalloc")
 # Those that leave the address where their first argument points.
 _STORING = ("posix_memalign",)
+# Those of jemalloc, tcmalloc and mimalloc where they are linked in beside the C library's.
+_PREFIXES = ("", "je_", "tc_", "mi_")
 _FAILED = (0, (1 << 64) - 1)
 
 
 def heap_entries(binary: Binary) -> dict[int, str]:
     """Functions that hand out and take back memory, in the C library or in an allocator of the program's own."""
     exports = Image(binary.elf).exports if binary.elf is not None else {}
-    names = (*_FUNCTIONS, *_STORING)
-    found = {exports[name]: name for name in names if name in exports}
-    for name in names:
+    meant = {f"{prefix}{name}": name for prefix in _PREFIXES for name in (*_FUNCTIONS, *_STORING)}
+    found = {exports[name]: like for name, like in meant.items() if name in exports}
+    for name, like in meant.items():
         for function in binary.code.function_name.find(name).tolist():
-            found |= dict.fromkeys(binary.entry_addresses(function), name)
+            found |= dict.fromkeys(binary.entry_addresses(function), like)
     return found
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from whyperf.recording.limits import MOST_TEXT_BYTES
-from whyperf.recording.regular_files import read_regular
+from whyperf.recording.safe_files.limits import MOST_TEXT_BYTES
+from whyperf.recording.safe_files.regular_files import read_regular
 
 _MAGIC = "whyperf-plan 1"
 _VARIABLE_SIZES = (1, 2, 4, 8)

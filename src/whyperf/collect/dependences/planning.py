@@ -17,14 +17,14 @@ from whyperf.collect.dependences.instruments import (
     WatchedModule,
     WatchedVariable,
 )
-from whyperf.collect.dependences.loaded_files import LoadedFile
 from whyperf.collect.dependences.symptom_place import NOT_SKETCHED, check_symptom, watched_variables
-from whyperf.debuginfo import Binary
-from whyperf.debuginfo.code_map import ScopeKind
-from whyperf.debuginfo.flow import parts_with_fragments
-from whyperf.debuginfo.places import out_of_line_scopes
+from whyperf.collect.target.loaded_files import LoadedFile
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.code_maps.code_map import ScopeKind
+from whyperf.debuginfo.code_maps.places import out_of_line_scopes
+from whyperf.debuginfo.control_flow.function_flow import parts_with_fragments
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey, without_version
+from whyperf.recording.names.identity import FunctionKey, without_version
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
 from whyperf.recording.zoom import ZoomPlan
 

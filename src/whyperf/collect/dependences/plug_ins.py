@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from whyperf.collect.dependence_stream import StreamModule, read_stream
 from whyperf.collect.dependences.instruments import WatchedModule, read_instruments
 from whyperf.collect.dependences.raw import PLAN, STREAM
-from whyperf.collect.module_layers import origin_of
+from whyperf.collect.dependences.stream import StreamModule, read_stream
+from whyperf.collect.target.module_layers import origin_of
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 

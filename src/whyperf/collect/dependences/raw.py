@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.recording.dataclass_json import from_plain, to_plain
-from whyperf.recording.limits import MOST_JSON_BYTES
-from whyperf.recording.regular_files import read_regular
-from whyperf.recording.storage import write_new
+from whyperf.recording.safe_files.dataclass_json import from_plain, to_plain
+from whyperf.recording.safe_files.limits import MOST_JSON_BYTES
+from whyperf.recording.safe_files.regular_files import read_regular
+from whyperf.recording.safe_files.storage import write_new
 
 STREAM = "stream"
 PLAN = "plan"

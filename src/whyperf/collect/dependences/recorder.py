@@ -8,11 +8,11 @@ from dataclasses import replace
 from whyperf.collect.dependences.instruments import Instruments, write_instruments
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, Asked, write_asked
 from whyperf.collect.dependences.valgrind import Valgrind, output_name
-from whyperf.collect.folder import RecordingFolder
-from whyperf.collect.program import Program
-from whyperf.collect.run_log import cannot_be_written
-from whyperf.collect.start import Start
-from whyperf.collect.unsampled_run import UnsampledRun
+from whyperf.collect.runs.unsampled_run import UnsampledRun
+from whyperf.collect.setup.folder import RecordingFolder
+from whyperf.collect.setup.run_log import cannot_be_written
+from whyperf.collect.setup.start import Start
+from whyperf.collect.target.program import Program
 
 
 class DependenceRecorder(UnsampledRun):

@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from whyperf.collect import folder as folders
-from whyperf.collect.dependences.loaded_files import files_of
 from whyperf.collect.dependences.planning import sketch_instruments, zoom_instruments
 from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
 from whyperf.collect.dependences.recorder import DependenceRecorder
 from whyperf.collect.dependences.symptom_place import check_early
 from whyperf.collect.dependences.valgrind import find_valgrind
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
-from whyperf.collect.program import Program, check_traceable
-from whyperf.collect.runner import run_to_the_end
-from whyperf.collect.shell import command_line, without_shell
-from whyperf.collect.start import run_options, start_of
-from whyperf.collect.work import DriverWork, OneRun
-from whyperf.recording.manifest import Sampling
+from whyperf.collect.runs.runner import run_to_the_end
+from whyperf.collect.runs.work import DriverWork, OneRun
+from whyperf.collect.setup import folder as folders
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.setup.start import run_options, start_of
+from whyperf.collect.target.loaded_files import files_of
+from whyperf.collect.target.program import Program, check_traceable
+from whyperf.collect.target.shell import command_line, without_shell
+from whyperf.recording.sealed.manifest import Sampling
 from whyperf.recording.symptom import SymptomSpec
 from whyperf.recording.zoom import ZoomPlan
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.dependences.instruments import WatchedVariable
-from whyperf.collect.dependences.loaded_files import LoadedFile
 from whyperf.collect.dependences.variables import find_variable
-from whyperf.debuginfo import Binary
+from whyperf.collect.target.loaded_files import LoadedFile
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.code_maps.places import out_of_line_scopes
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.places import out_of_line_scopes
 from whyperf.errors import WhyperfError
-from whyperf.recording.identity import FunctionKey, is_named_by_address, without_version
+from whyperf.recording.names.identity import FunctionKey, is_named_by_address, without_version
 from whyperf.recording.symptom import SymptomKind, SymptomSpec, is_file
 
 NOT_SKETCHED = ("libc", "vdso")

@@ -17,7 +17,7 @@ from pathlib import Path
 from whyperf.collect import _dependences
 from whyperf.collect.architecture import ARM_64, X86_64, this_architecture
 from whyperf.errors import WhyperfError
-from whyperf.recording.private_folders import cache_root
+from whyperf.recording.safe_files.private_folders import cache_root
 
 SOURCES = Path(_dependences.__file__).parent / "valgrind"
 """`stream.h`, and the tool's own sources in `tool/`."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect.dependences.tool_build import CACHE, INSTALL, TOOL, Parts, build, find_parts, is_built, tool_folder
-from whyperf.collect.sampler import cache_folder
+from whyperf.collect.sampling.sampler import cache_folder
 from whyperf.errors import WhyperfError
 
 # Nothing that a tool does between a load-exclusive and its store-exclusive may make the store fail for ever.

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.sampler import tables_folder
-from whyperf.debuginfo import Binary
-from whyperf.debuginfo.variables import VariablesTable, write_table
-from whyperf.debuginfo.variables_table import SCOPES, Flag, LocationKind
+from whyperf.collect.sampling.sampler import tables_folder
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.variable_tables.making import VariablesTable, write_table
+from whyperf.debuginfo.variable_tables.table import SCOPES, Flag, LocationKind
 from whyperf.recording.symptom import is_file
 
 _SIZES = (1, 2, 4, 8)

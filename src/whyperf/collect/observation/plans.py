@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
-from whyperf.debuginfo.elf import ElfFile, read_elf
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.probes import plan_file
 from whyperf.debuginfo.probes.observing import LoadedNumber, PlannedPlaces, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_cache import SUFFIX

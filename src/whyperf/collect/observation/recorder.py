@@ -12,12 +12,12 @@ from whyperf.collect.architecture import this_architecture
 from whyperf.collect.observation.arming import Arming
 from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.collect.observation.watching import Watching
-from whyperf.collect.program import Program
+from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 if TYPE_CHECKING:
-    from whyperf.collect.blocked import BlockedSampler
+    from whyperf.collect.usage.blocked import BlockedSampler
 
 _ROOM, _ROOM_WHERE_FORCED = 2048, 1024  # records of a site
 _MOST_ROOM = 32768

@@ -15,20 +15,20 @@ from typing import BinaryIO
 
 import numpy as np
 
-from whyperf.collect.drive import without_measurements
-from whyperf.collect.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
 from whyperf.collect.observation.recorder import LIBRARY, ObservingRecorder
 from whyperf.collect.observation.sites import RECORD, ObservationLimits, Observed, ObservedSite, Rows, Watch
 from whyperf.collect.observation.starting import Starting
 from whyperf.collect.observation.transplants import Transplants
-from whyperf.collect.program import Program, check_followable, executed_file
-from whyperf.collect.runner import run_to_the_end
-from whyperf.collect.sampler import preloadable
-from whyperf.collect.sanitizers import first_libraries
-from whyperf.collect.shell import command_line
-from whyperf.collect.work import DriverWork, OneRun
+from whyperf.collect.runs.runner import run_to_the_end
+from whyperf.collect.runs.work import DriverWork, OneRun
+from whyperf.collect.sampling.sampler import preloadable
+from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
+from whyperf.collect.target.drive import without_measurements
+from whyperf.collect.target.program import Program, check_followable, executed_file
+from whyperf.collect.target.sanitizers import first_libraries
+from whyperf.collect.target.shell import command_line
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 Rows = npt.NDArray[np.void]
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
-from whyperf.collect.observation.addresses import same_addresses
 from whyperf.collect.observation.sites import Watch
 from whyperf.collect.observation.watching import Watching
-from whyperf.collect.program import Program
-from whyperf.collect.spawn import Child, Streams, spawn
+from whyperf.collect.target.program import Program
+from whyperf.collect.target.spawn import Child, Streams, spawn
+
+_ASK = 0xFFFFFFFF
+_NOT_RANDOM = 0x0040000
 
 
 class Starting:
@@ -43,10 +47,25 @@ class Starting:
     def _start(
         self, program: Program, environment: Mapping[str, str], mask: Iterable[int], streams: Streams | None
     ) -> Child:
-        with same_addresses() as self.addresses_repeat:
+        with _same_addresses() as self.addresses_repeat:
             return spawn(program, environment, mask=mask, streams=streams)
 
 
 def _without_signals() -> None:
     """They are the main thread's."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+
+@contextlib.contextmanager
+def _same_addresses() -> Iterator[bool]:
+    """Of what this thread starts. False where the system forbids it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.personality.argtypes = [ctypes.c_ulong]
+    before = libc.personality(_ASK)
+    if before < 0 or libc.personality(before | _NOT_RANDOM) < 0:
+        yield False
+        return
+    try:
+        yield bool(libc.personality(_ASK) & _NOT_RANDOM)
+    finally:
+        libc.personality(before)

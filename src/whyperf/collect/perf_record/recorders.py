@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from whyperf.collect.attached_run import Log
 from whyperf.collect.perf_record.process import PerfProcess
-from whyperf.collect.process_end import ProcessEnd
-from whyperf.collect.program import Program
+from whyperf.collect.runs.attached_run import Log
+from whyperf.collect.target.process_end import ProcessEnd
+from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Totals
+from whyperf.recording.sealed.manifest import Totals
 
 if TYPE_CHECKING:
-    from whyperf.collect.blocked import BlockedSampler
+    from whyperf.collect.usage.blocked import BlockedSampler
 
 
 class PerfRecorder:

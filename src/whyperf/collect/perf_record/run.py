@@ -7,25 +7,24 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from whyperf.collect import folder as folders
-from whyperf.collect.attach import check_is_process, no_such_process
-from whyperf.collect.attached_run import Log, ProcessWatch, check_lifecycle, command_of
-from whyperf.collect.lifecycle import Lifecycle, Measuring, RunOutcome
 from whyperf.collect.perf_record.process import PerfProcess, PerfRecorded, Scope
 from whyperf.collect.perf_record.recorders import PerfRecorder, PerfWatch
-from whyperf.collect.program import Program
-from whyperf.collect.runner import run_to_the_end
-from whyperf.collect.shell import command_line
-from whyperf.collect.signals import SignalWatch
-from whyperf.collect.start import start_of, write_start
-from whyperf.collect.totals import machine_usage, usage_of
+from whyperf.collect.runs.attached_run import Log, ProcessWatch, check_lifecycle, command_of
+from whyperf.collect.runs.runner import run_to_the_end
+from whyperf.collect.runs.work import DriverWork, OneRun
+from whyperf.collect.sampling.attach import check_is_process, no_such_process
+from whyperf.collect.setup import folder as folders
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring, RunOutcome
+from whyperf.collect.setup.start import start_of, write_start
+from whyperf.collect.target.program import Program
+from whyperf.collect.target.shell import command_line
+from whyperf.collect.target.signals import SignalWatch
 from whyperf.collect.tracer.holder import alone, command_name
-from whyperf.collect.tracer.traced import TRACED_SAMPLES
-from whyperf.collect.tracer.watching import EVERYBODY
-from whyperf.collect.work import DriverWork, OneRun
+from whyperf.collect.tracer.traced import EVERYBODY, TRACED_SAMPLES
+from whyperf.collect.usage.totals import machine_usage, usage_of
 from whyperf.errors import WhyperfError
-from whyperf.recording.manifest import Sampling
-from whyperf.recording.rawlog import RawLogWriter
+from whyperf.recording.raw_log.log_writer import RawLogWriter
+from whyperf.recording.sealed.manifest import Sampling
 
 
 def record_with_perf(

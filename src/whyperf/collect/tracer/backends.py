@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 
 from whyperf.collect.perf_events import open_event
-from whyperf.recording.call_numbering import own_number
+from whyperf.recording.names.call_numbering import own_number
 
 _BPF = own_number("bpf")
 _MAP_CREATE, _MAP_ARRAY = 0, 2

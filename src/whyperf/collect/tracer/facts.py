@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from whyperf.collect.tracer.traced import KernelSymbol, TracedMapping, TracedMappings, TracedProcess, TracedThread
-from whyperf.recording.dataclass_json import Address, MisfitError, Number, from_plain, to_plain
-from whyperf.recording.manifest import TraceSummary
+from whyperf.recording.safe_files.dataclass_json import Address, MisfitError, Number, from_plain, to_plain
+from whyperf.recording.sealed.manifest import TraceSummary
 
 FACTS = "trace-facts"  # in `raw/`
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whyperf.collect.tracer.facts import Fact, to_json
-from whyperf.recording.chunks import MAX_PAYLOAD, ChunkKind, encode_chunk
-from whyperf.recording.storage import FILE_MODE, write_whole
+from whyperf.recording.raw_log.chunks import MAX_PAYLOAD, ChunkKind, encode_chunk
+from whyperf.recording.safe_files.storage import FILE_MODE, write_whole
 
 _STACKS_AT_ONCE = MAX_PAYLOAD - (1 << 16)
 
@@ -22,9 +22,12 @@ class FactsFile:
         self._descriptor = os.open(path, flags, FILE_MODE)
 
     def add(self, facts: Iterable[Fact]) -> None:
-        chunks = [encode_chunk(ChunkKind.JSON, json.dumps(to_json(fact)).encode()) for fact in facts]
-        if chunks:
-            write_whole(self._descriptor, b"".join(chunks))
+        self.add_encoded(encoded(fact) for fact in facts)
+
+    def add_encoded(self, chunks: Iterable[bytes]) -> None:
+        together = b"".join(chunks)
+        if together:
+            write_whole(self._descriptor, together)
 
     def add_stacks(self, packed: bytes) -> None:
         for part in stack_parts(packed):
@@ -35,6 +38,10 @@ class FactsFile:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+def encoded(fact: Fact) -> bytes:
+    return encode_chunk(ChunkKind.JSON, json.dumps(to_json(fact)).encode())
 
 
 def stack_parts(packed: bytes) -> Iterable[bytes]:

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import MisfitError, from_plain
-from whyperf.recording.private_folders import private_folder
+from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
+from whyperf.recording.safe_files.private_folders import private_folder
 
 _FOLDER = "WHYPERF_TRACE_FOLDER"  # for tests, which must not disturb each other
 _LOCK = "tracer"

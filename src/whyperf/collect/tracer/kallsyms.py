@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from whyperf.collect.tracer.facts import KernelCode
 from whyperf.collect.tracer.traced import KernelSymbol
-from whyperf.debuginfo.elf import build_id_in_notes
+from whyperf.debuginfo.elf_files.elf import build_id_in_notes
 
 _SYMBOLS = Path("/proc/kallsyms")
 _NOTES = Path("/sys/kernel/notes")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whyperf.collect.sampler import tables_folder
+from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.errors import WhyperfError
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Shed, TraceSummary
-from whyperf.recording.ringrecords import CUT_REASONS
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import Shed, TraceSummary
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from whyperf.collect.totals import thread_names
 from whyperf.collect.tracer.traced import TracedProcess, TracedThread
+from whyperf.collect.usage.totals import thread_names
 
 
 def living_processes() -> list[int]:

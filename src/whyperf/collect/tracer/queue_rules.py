@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Any
 
-from whyperf.recording.manifest import TaskQueue
 from whyperf.recording.rules_file import unusable, users_file, users_rules
+from whyperf.recording.sealed.manifest import TaskQueue
 
 _VALUE = re.compile(r"arg([1-6])|\*\(arg([1-6])\s*\+\s*(\d{1,4})\)")
 _TEXTS = ("name", "put", "task", "run", "function", "run_task", "strength")

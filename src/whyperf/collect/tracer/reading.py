@@ -18,8 +18,8 @@ from whyperf.collect.tracer.traced import (
     TracedStacks,
     TracedThread,
 )
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import TraceSummary
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import TraceSummary
 
 T = TypeVar("T")
 

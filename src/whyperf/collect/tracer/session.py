@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.totals import process_tree
 from whyperf.collect.tracer.facts import FACTS, Fact, FollowedProcess, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.kallsyms import KernelNames
@@ -24,8 +23,9 @@ from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.task_probes import Module, TaskProbes
 from whyperf.collect.tracer.traced import KERNEL_FIRST, RECORD
 from whyperf.collect.tracer.watched_variables import WatchedFlags
-from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.manifest import TraceSummary
+from whyperf.collect.usage.totals import process_tree
+from whyperf.recording.raw_log.chunks import ChunkKind
+from whyperf.recording.sealed.manifest import TraceSummary
 
 Served = tuple[str, int, int, int, list[Module] | None]
 

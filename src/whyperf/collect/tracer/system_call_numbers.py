@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.recording.call_numbering import recorded_number
-from whyperf.recording.events import EventKind
-from whyperf.recording.system_calls import NEWER_FROM
+from whyperf.recording.names.call_numbering import recorded_number
+from whyperf.recording.names.system_calls import NEWER_FROM
+from whyperf.recording.schemas.events import EventKind
 
 # Kinds whose `detail` is the number of a system call.
 _IN_CALLS = (

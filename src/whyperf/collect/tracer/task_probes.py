@@ -22,12 +22,12 @@ import numpy as np
 
 from whyperf.collect.tracer.queue_rules import QueueRule
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.debuginfo.elf import read_elf
-from whyperf.debuginfo.named_symbols import NamedSymbol, function_symbols
-from whyperf.debuginfo.unwind_index import unwind_ranges
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Shed, TaskQueue
-from whyperf.recording.ringrecords import CUT_REASONS
+from whyperf.debuginfo.code_maps.unwind_index import unwind_ranges
+from whyperf.debuginfo.elf_files.elf import read_elf
+from whyperf.debuginfo.elf_files.named_symbols import NamedSymbol, function_symbols
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import Shed, TaskQueue
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer

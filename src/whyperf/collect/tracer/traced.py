@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.recording.dataclass_json import Address, Moment, Number
-from whyperf.recording.manifest import TraceSummary
+from whyperf.recording.safe_files.dataclass_json import Address, Moment, Number
+from whyperf.recording.sealed.manifest import TraceSummary
 
 # `struct trace_record` of native/tracer/record.h.
 RECORD = np.dtype(
@@ -35,6 +35,8 @@ assert RECORD.itemsize == 96
 
 # `Sampling.source` of recordings whose samples are the tracer's.
 TRACED_SAMPLES = "trace"
+# The command of a recording of the whole machine.
+EVERYBODY = ("[all processes]",)
 
 # The upper half of the address space: the kernel's, the same in all processes.
 KERNEL_FIRST = np.uint64(1 << 63)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyperf.collect.program import Program
-from whyperf.collect.sampler import Sampler
-from whyperf.collect.totals import process_tree
+from whyperf.collect.sampling.sampler import Sampler
+from whyperf.collect.target.program import Program
 from whyperf.collect.tracer.session import TraceSession
-from whyperf.recording.manifest import Totals
+from whyperf.collect.usage.totals import process_tree
+from whyperf.recording.sealed.manifest import Totals
 
 if TYPE_CHECKING:
-    from whyperf.collect.blocked import BlockedSampler
+    from whyperf.collect.usage.blocked import BlockedSampler
 
 
 class TracedRecorder:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.collect.tracer.traced import Records
-from whyperf.debuginfo.named_symbols import NamedSymbol, data_symbols
-from whyperf.recording.events import EventKind
+from whyperf.debuginfo.elf_files.named_symbols import NamedSymbol, data_symbols
+from whyperf.recording.schemas.events import EventKind
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer

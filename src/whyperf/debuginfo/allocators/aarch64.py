@@ -5,20 +5,20 @@ from __future__ import annotations
 import struct
 
 from whyperf.allocators.functions import AllocatorRole, Arguments
-from whyperf.debuginfo.allocators.parameters import NotSampled
-from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, StubSlot, hook_bytes
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubSlot, hook_bytes
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.stubs import Stubs, movable
+from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, first_instruction
+from whyperf.debuginfo.probes.aarch64.stubs import Stubs
 from whyperf.debuginfo.probes.aarch64.survey import SurveyedCode, survey
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 
 _NUMBER = struct.Struct("<Q")
-_SIGN, _CHECK_SIGN, _OTHER_SIGN = 0xD503233F, 0xD50323BF, 0xD503237F  # paciasp, autiasp, pacibsp
 _THREAD_POINTER = 0xD53BD050  # mrs x16, tpidr_el0
 _ADD, _LOAD, _STORE = 0x8B110210, 0xF9400211, 0xF9000211  # add x16, x16, x17; ldr x17, [x16]; str x17, [x16]
-_MULTIPLY, _HIGH_BITS, _LOAD_BYTE = 0x9B117E10, 0xD371FE10, 0x38706A30  # x16 *= x17; x16 >>= 49; ldrb w16, [x17, x16]
+_BUCKET = 0xD3400210 | GRANULE << 16 | (GRANULE + BUCKET_BITS - 1) << 10  # ubfx x16, x16, #GRANULE, #BUCKET_BITS
+_LOAD_BYTE = 0x38706A30  # ldrb w16, [x17, x16]
 _JUMP_TO_HANDLER = words.jump_by_register(17)
 _LEAST_BEHIND_SLOT = 24
 """`code_increment_bytes`: what a slot of a plan may take."""
@@ -36,7 +36,7 @@ class ArmAllocatorStubs(Stubs):
         self._slots: list[tuple[int, int]] = []
 
     def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
-        at, word, is_signed = self._first(address)
+        at, word, is_signed = first_instruction(self._code, self._survey, self._functions, self._low, address)
         self._literals = []
         self._replace(at, word, PatchKind.JUMP)
         tests = self._tests(role, arguments)
@@ -47,14 +47,14 @@ class ArmAllocatorStubs(Stubs):
         for test in tests or ():
             self._lead_to(test, len(self._stubs))
         if is_signed:
-            self._add(_CHECK_SIGN)
+            self._add(CHECK_SIGN)
         handler = StubSlot.ALLOCATION if role.allocates else StubSlot.RELEASE
         hook = self._load(16, 0, StubSlot.STUBS)
         self._load(17, 0, handler)
         self._add(_JUMP_TO_HANDLER)
         original = len(self._stubs)
         if is_signed:
-            self._add(_SIGN)
+            self._add(SIGN)
         if is_signed and tests is not None:
             self._add(words.jump(unchanged - len(self._stubs)))
         elif tests is not None:
@@ -68,26 +68,6 @@ class ArmAllocatorStubs(Stubs):
         self._stubs += bytes(_LEAST_BEHIND_SLOT)
         self._increments = sorted(self._slots)
         return self.plan(build_id, PlanFlags.NONE)
-
-    def _first(self, address: int) -> tuple[int, int, bool]:
-        """The instruction that can be replaced, and whether the return address is signed by then."""
-        function = self._functions.get(address)
-        if function is None:
-            raise NotSampled("has code that is not understood")
-        _, word = self._code.at(self._code.row(address))
-        if word == _OTHER_SIGN:
-            raise NotSampled("signs its return address with the second key")
-        at = address + words.BYTES if word in words.LANDING_MARKS else address
-        is_signed = word == _SIGN
-        _, word = self._code.at(self._code.row(at))
-        if at >= function.stretch.high or movable(word) or self._survey.jumped_to.intersection((address, at)):
-            raise NotSampled("begins with an instruction that cannot be replaced")
-        if words.Form.JUMP.holds(word):
-            raise NotSampled("only leads to another function")
-        named = words.page_named(at, word) if words.Form.PAGE.holds(word) else self._low
-        if named < self._low:
-            raise NotSampled("begins with an instruction that cannot be replaced")
-        return at, word, is_signed
 
     def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where a conditional jump has to lead to the handler; None: it is always to be called."""
@@ -105,10 +85,9 @@ class ArmAllocatorStubs(Stubs):
             self._add(0xB7F80011)  # tbnz x17, #63
         looked_up = arguments.arena if role is AllocatorRole.RESET else arguments.pointer
         if looked_up is not None:
-            self._add(0xD344FC10 | looked_up << 5)  # lsr x16, POINTER, #4
-            self._load(17, HASH_FACTOR, None)
-            self._add(_MULTIPLY)
-            self._add(_HIGH_BITS)
+            # eor x16, POINTER, POINTER, lsr #FOLD
+            self._add(0xCA400010 | looked_up << 16 | FOLD << 10 | looked_up << 5)
+            self._add(_BUCKET)
             self._load(17, 0, StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE)
             self._add(_LOAD_BYTE)
             tests.append(len(self._stubs))

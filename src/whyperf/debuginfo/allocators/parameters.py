@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from whyperf.allocators.functions import AllocatorFunction, AllocatorRole, Arguments
 from whyperf.debuginfo.machines import Machine
+from whyperf.debuginfo.probes.not_patched import NotPatched
 from whyperf.debuginfo.transplants.layouts import Layouts, Parameter
 
 _NOT_WHOLE = re.compile(r"(long )?double|float|_Float|_Decimal|complex|__int128")
@@ -15,7 +16,7 @@ _LARGEST, _NARROW = 8, 4
 _FIRST_REGISTER = 0x50  # DW_OP_reg0
 
 
-class NotSampled(Exception):  # noqa: N818 (says why, is no mistake)
+class NotSampled(NotPatched):
     """Why calls of a function cannot be sampled, in words."""
 
 

@@ -13,10 +13,11 @@ from whyperf.debuginfo.allocators.parameters import NotSampled, arguments_of
 from whyperf.debuginfo.allocators.stubs import AllocatorStubs
 from whyperf.debuginfo.allocators.x86_64 import IntelAllocatorStubs
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.elf import ElfFile, read_elf
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
+from whyperf.debuginfo.elf_files.named_symbols import function_symbols
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine, machine_of
-from whyperf.debuginfo.named_symbols import function_symbols
+from whyperf.debuginfo.probes.not_patched import NotPatched
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.transplants.layouts import Layouts, read_layouts
 
@@ -96,6 +97,6 @@ def _put(
             arguments = arguments_of(one.function, layouts.get(one.address), machine, bool(one.allocator))
             stubs.put(one.address, one.function.role, arguments, one.allocator)
             sampled += [one.address] if one.function.role.allocates else []
-        except NotSampled as why:
+        except NotPatched as why:
             refused[name] = str(why)
     return sampled, refused

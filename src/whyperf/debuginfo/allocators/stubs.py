@@ -9,9 +9,8 @@ from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 
 NO_ARGUMENT = 255
-HASH_FACTOR = 0x9E3779B97F4A7C15
-"""As `live_bucket` in `native/memory/live.h`."""
-HASH_LOW, HASH_HIGH = 4, 49
+FOLD, GRANULE, BUCKET_BITS = 15, 6, 15
+"""As `live_bucket` in `native/memory/live.h`: `(address ^ address >> FOLD) >> GRANULE`, its lowest bits."""
 
 
 class StubSlot(IntEnum):

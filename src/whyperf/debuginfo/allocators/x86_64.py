@@ -5,16 +5,14 @@ from __future__ import annotations
 import struct
 
 from whyperf.allocators.functions import AllocatorRole, Arguments
-from whyperf.debuginfo.allocators.parameters import NotSampled
-from whyperf.debuginfo.allocators.stubs import HASH_FACTOR, HASH_HIGH, HASH_LOW, StubSlot, hook_bytes
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubSlot, hook_bytes
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
-from whyperf.debuginfo.probes.x86_64.entries import entry_run
+from whyperf.debuginfo.probes.x86_64.first import first_instructions
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import survey
-from whyperf.recording.call_tables import NotCounted
 
 _ARGUMENTS = (7, 6, 2, 1, 8, 9)
 """rdi, rsi, rdx, rcx, r8, r9 as instructions number them."""
@@ -33,7 +31,7 @@ class IntelAllocatorStubs(Stubs):
         self._slots: list[tuple[int, int]] = []
 
     def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
-        run = self._first(address)
+        run = first_instructions(self._survey, self._functions, address)
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
         tests = self._tests(role, arguments)
         original = len(self._stubs)
@@ -60,19 +58,6 @@ class IntelAllocatorStubs(Stubs):
         self._increments = sorted(self._slots)
         return self.plan(build_id, PlanFlags.NONE)
 
-    def _first(self, address: int) -> list[MovedInstruction]:
-        function = self._functions.get(address)
-        if function is None:
-            raise NotSampled("has code that is not understood")
-        run = entry_run(function)
-        if isinstance(run, NotCounted):
-            raise NotSampled("begins with instructions that cannot be replaced")
-        low, high = run[0].address, run[-1].address + len(run[-1].content)
-        entered = any(low < at < high for at in self._survey.entered.tolist())
-        if entered or self._survey.jumped_to.intersection((address, low)):
-            raise NotSampled("begins with instructions that cannot be replaced")
-        return run
-
     def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where the distance of a conditional jump to the handler is; None: it is always to be called."""
         if role is AllocatorRole.ALLOCATE_MANY or (role is AllocatorRole.RESET and arguments.arena is None):
@@ -95,10 +80,9 @@ class IntelAllocatorStubs(Stubs):
             register = _ARGUMENTS[looked_up]
             self._stubs += b"\x50\x51"  # push rax; push rcx
             self._stubs += bytes((0x48 | (register >> 3) * 4, 0x89, 0xC0 | (register & 7) << 3))  # mov rax, POINTER
-            self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_LOW))  # shr rax, 4
-            self._stubs += _LOAD_RCX + _NUMBER.pack(HASH_FACTOR)
-            self._stubs += b"\x48\x0f\xaf\xc1"  # imul rax, rcx
-            self._stubs += bytes((0x48, 0xC1, 0xE8, HASH_HIGH))  # shr rax, 49
+            self._stubs += b"\x48\x89\xc1" + bytes((0x48, 0xC1, 0xE9, FOLD))  # mov rcx, rax; shr rcx, FOLD
+            self._stubs += b"\x48\x31\xc8" + bytes((0x48, 0xC1, 0xE8, GRANULE))  # xor rax, rcx; shr rax, GRANULE
+            self._stubs += b"\x25" + struct.pack("<I", (1 << BUCKET_BITS) - 1)  # and eax, BUCKETS - 1
             self._stubs += _LOAD_RCX
             self._slots.append((len(self._stubs), StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE))
             self._stubs += bytes(8)

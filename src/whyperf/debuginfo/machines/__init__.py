@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.machines.aarch64 import AARCH64
 from whyperf.debuginfo.machines.machine import Machine
 from whyperf.debuginfo.machines.x86_64 import X86_64

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from whyperf.debuginfo.machines.operations import Operation
-from whyperf.recording.deep_tables import MemoryUse
+from whyperf.recording.schemas.deep_tables import MemoryUse
 
 Row = tuple[int, int, str, str]
 """Address, size, mnemonic without prefixes that change nothing here, operands of an instruction."""

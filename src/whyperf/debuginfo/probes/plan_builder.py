@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _ALIGNMENT = 16
 

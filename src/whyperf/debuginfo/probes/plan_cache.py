@@ -10,7 +10,7 @@ from pathlib import Path
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.probes.plan_file import PatchPlan, read, written
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 SUFFIX = ".plan"
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 MAGIC = b"WPPROBES"
 VERSION = 2
-PLANNER = 2
+PLANNER = 3
 """Raised whenever plans get better: older ones are made anew."""
 OLD_BYTES = 14
 BUILD_ID_BYTES = 20

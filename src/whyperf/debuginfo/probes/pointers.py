@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.debuginfo.code_map import Addresses
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.code_maps.code_map import Addresses
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 
 _WORD = 8

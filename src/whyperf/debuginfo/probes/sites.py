@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.code_map import Addresses, Int32s
-from whyperf.debuginfo.flow_instructions import decode
+from whyperf.debuginfo.code_maps.code_map import Addresses, Int32s
+from whyperf.debuginfo.code_maps.places import lines_at, out_of_line_scopes
+from whyperf.debuginfo.control_flow.flow_instructions import decode
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.places import lines_at, out_of_line_scopes
 from whyperf.debuginfo.probes.plan_file import PatchPlan
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 
 @dataclass(frozen=True, eq=False)

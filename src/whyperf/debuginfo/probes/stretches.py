@@ -10,10 +10,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.code_maps.unwind_index import unwind_ranges
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import machine_of
-from whyperf.debuginfo.unwind_index import unwind_ranges
 
 _WORDS = struct.Struct("<IIiI")  # of an entry: length, distance of the common entry, start, size
 _COMMON_MAX, _ENTRY_MAX, _TABLE_MAX = 256, 1 << 12, 1 << 20

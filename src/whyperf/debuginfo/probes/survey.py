@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.places import out_of_line_scopes
+from whyperf.debuginfo.code_maps.places import out_of_line_scopes
 from whyperf.debuginfo.probes.stretches import Stretch
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from whyperf.debuginfo.decisions import control_dependences
-from whyperf.debuginfo.flow import Flow
+from whyperf.debuginfo.control_flow.decisions import control_dependences
+from whyperf.debuginfo.control_flow.function_flow import Flow
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import Machine
 from whyperf.debuginfo.machines.machine import FlowStep, Registers

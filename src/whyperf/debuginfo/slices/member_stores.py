@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from whyperf.debuginfo.blocks import parts_of
+from whyperf.debuginfo.basic_blocks.blocks import parts_of
 from whyperf.debuginfo.slices.definitions import Definition, MemoryOperand
 from whyperf.debuginfo.slices.module import ModuleCode
-from whyperf.recording.deep_tables import MemoryUse
+from whyperf.recording.schemas.deep_tables import MemoryUse
 
 
 def stores_to_member(module: ModuleCode, member: MemoryOperand, budget_s: float) -> list[Definition]:

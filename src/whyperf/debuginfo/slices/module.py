@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.code_maps.places import lines_at, out_of_line_scopes
+from whyperf.debuginfo.control_flow.flow_instructions import decode
+from whyperf.debuginfo.control_flow.function_flow import Flows
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.flow import Flows
-from whyperf.debuginfo.flow_instructions import decode
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import FlowStep
-from whyperf.debuginfo.places import lines_at, out_of_line_scopes
 from whyperf.debuginfo.slices.function import SlicedFunction, SlicedInstruction, function_of
 from whyperf.debuginfo.slices.slicer import Slicer
 from whyperf.debuginfo.slices.variables import SlicedVariables
-from whyperf.debuginfo.variables import write_table
+from whyperf.debuginfo.variable_tables.making import write_table
 
 _CALLEE_DEPTH = 4
 _MOST_SEARCHED_BYTES = 8 << 20

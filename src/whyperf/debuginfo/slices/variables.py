@@ -11,8 +11,8 @@ import numpy as np
 
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Location, MemoryOperand, StackSlot
-from whyperf.debuginfo.variable_locations import Located
-from whyperf.debuginfo.variables_table import LocationKind, VariablesTable
+from whyperf.debuginfo.variable_tables.locations import Located
+from whyperf.debuginfo.variable_tables.table import LocationKind, VariablesTable
 
 _MEMBER = re.compile(r"->|\.")
 

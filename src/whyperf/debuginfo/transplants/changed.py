@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.debuginfo.binary import Binary
-from whyperf.debuginfo.code_map import CodeMap, Int32s, ScopeKind
+from whyperf.debuginfo.code_maps.code_map import CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.fingerprints import fingerprints
 from whyperf.debuginfo.transplants.counterparts import source_of
 from whyperf.debuginfo.transplants.module import TransplantModule

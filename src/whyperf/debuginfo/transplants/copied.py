@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections import defaultdict
 from collections.abc import Sequence
+from enum import IntEnum
 
 import numpy as np
 
@@ -19,13 +20,23 @@ from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.moved import Moved, Redirected
 from whyperf.debuginfo.transplants.references import CodePart, Use
 from whyperf.debuginfo.transplants.refused import RefusedError
-from whyperf.debuginfo.transplants.slots import SlotKind
 
 _PAGE = 4096
 _ALIGNMENT = 16
 _SLOT_BYTES = 8
 _CLEAR_BYTES = 64  # behind the last slot, as behind the increments of plans that count
 _MOST_BYTES = 64 << 20
+
+
+class SlotKind(IntEnum):
+    """What is put into a slot, eight bytes of the copy; `native/probes/transplant.c` has the same numbers."""
+
+    SYMBOL = 0
+    """The address of the symbol whose name follows."""
+    MODULE = 1
+    """The address of what lies in the module at the address that is there."""
+    FRAMES = 2
+    """Nothing: unwind information begins there."""
 
 
 class Copied:

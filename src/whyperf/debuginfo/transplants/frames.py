@@ -10,11 +10,11 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from whyperf.debuginfo.code_maps.unwind_index import unwind_ranges
 from whyperf.debuginfo.probes.stretches import Bytes, DamagedError
 from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.references import CodePart
 from whyperf.debuginfo.transplants.refused import RefusedError
-from whyperf.debuginfo.unwind_index import unwind_ranges
 
 _WORD = struct.Struct("<i")
 _OMITTED = 0xFF

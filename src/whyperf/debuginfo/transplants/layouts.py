@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.debuginfo.code_maps.extraction import ReadingEnd, extract_layouts
 from whyperf.debuginfo.describe import DEBUG_FOLDERS
-from whyperf.debuginfo.extraction import ReadingEnd, extract_layouts
 
 _VOID = "void"
 

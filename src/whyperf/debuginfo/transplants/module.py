@@ -7,22 +7,27 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from whyperf.debuginfo.control_flow.flow_instructions import decode
+from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.control_flow.no_return import never_returns_by_name
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.elf import ElfFile, read_elf
-from whyperf.debuginfo.flow_instructions import decode
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.image import Image, RelocationSlot
-from whyperf.debuginfo.jump_tables import table_targets
+from whyperf.debuginfo.machines import AARCH64 as AARCH64_MACHINE
+from whyperf.debuginfo.machines import X86_64 as X86_64_MACHINE
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep
-from whyperf.debuginfo.no_return import never_returns_by_name
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
+from whyperf.debuginfo.transplants.aarch64 import AARCH64
 from whyperf.debuginfo.transplants.changed_registers import ChangedRegisters
 from whyperf.debuginfo.transplants.coding import Coding
-from whyperf.debuginfo.transplants.codings import coding_of
 from whyperf.debuginfo.transplants.layouts import Layouts, read_layouts
 from whyperf.debuginfo.transplants.references import CodePart, FunctionCode
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolTable, read_symbols
+from whyperf.debuginfo.transplants.x86_64 import X86_64
+
+_CODINGS = {AARCH64_MACHINE: AARCH64, X86_64_MACHINE: X86_64}
 
 _FILLING = frozenset({"nop", "nopw", "int3", "udf", "hint"})
 _COLD = ".cold"
@@ -50,7 +55,7 @@ class TransplantModule:
         self.image = Image(elf)
         if self.image.has_packed_relocations:
             raise RefusedError(f"{path} has packed relocations (-z pack-relative-relocs)")
-        self.coding: Coding = coding_of(machine)
+        self.coding: Coding = _CODINGS[machine]
         self._code: dict[int, FunctionCode] = {}
         self._layouts: dict[int, Layouts | None] = {}
 

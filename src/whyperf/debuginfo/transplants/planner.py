@@ -58,7 +58,7 @@ def _carry(mover: Mover, moved: dict[int, Moved]) -> None:
 
 def _pairs(giver: TransplantModule, receiver: TransplantModule, name: str) -> list[tuple[Symbol, Symbol]]:
     """The function and its clones, in both builds."""
-    mine, theirs = _copies(giver, name), _copies(receiver, name)
+    mine, theirs = copies_of(giver, name), copies_of(receiver, name)
     if name not in theirs and not theirs:
         raise RefusedError(f"{receiver.path.name} has no such function out of line")
     if missing := sorted(theirs.keys() - mine.keys()):
@@ -72,7 +72,8 @@ def _pairs(giver: TransplantModule, receiver: TransplantModule, name: str) -> li
     return pairs
 
 
-def _copies(module: TransplantModule, name: str) -> dict[str, Symbol]:
+def copies_of(module: TransplantModule, name: str) -> dict[str, Symbol]:
+    """The function and its clones, by symbol. RefusedError where others have that name too."""
     found: dict[str, Symbol] = {}
     for one in [*module.symbols.named(name), *module.symbols.starting_with(name + ".")]:
         if one.kind is SymbolKind.FUNCTION and one.size and ".cold" not in one.name and source_of(one.name) == name:

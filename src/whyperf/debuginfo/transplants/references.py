@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from whyperf.debuginfo.flow_instructions import FlowInstruction
+from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction
 
 
 class Use(Enum):

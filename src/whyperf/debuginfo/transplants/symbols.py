@@ -11,7 +11,7 @@ from enum import IntEnum
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
-from whyperf.debuginfo.elf import UNDEFINED, SectionRow, Sections, is_elf, sections_of
+from whyperf.debuginfo.elf_files.elf import UNDEFINED, SectionRow, Sections, is_elf, sections_of
 
 _SYMTAB = 2
 _FILE = 4

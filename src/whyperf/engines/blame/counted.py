@@ -13,8 +13,8 @@ from whyperf.engines.blame.call_graph import CallGraph, Floats
 from whyperf.engines.blame.parameters import Measured
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, column, ints
-from whyperf.recording.call_tables import CallKind
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.call_tables import CallKind
+from whyperf.recording.schemas.tables import Clock
 
 _DIRECT = (CallKind.CALL, CallKind.TAIL)
 
@@ -46,6 +46,7 @@ class CountedProgram:
     slow: Measured
     places: dict[CountedSite, CallPlace]  # in the slow build, else in the baseline's
     uncounted_s: tuple[float, float]  # per unit of work, on stacks without a counted function: baseline, slow
+    iterations: dict[int, tuple[float, float]]  # of functions whose loops were counted, per call: baseline, slow
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,20 @@ def counted_program(baseline: CountedRuns, slow: CountedRuns, clock: Clock = Clo
         for one, calls, (own, _), side in zip(counts, made, times, (baseline, slow), strict=True)
     ]
     places = counts[0].places | counts[1].places
-    return CountedProgram(index, sites, graph, measured[0], measured[1], places, (times[0][1], times[1][1]))
+    uncounted = times[0][1], times[1][1]
+    return CountedProgram(index, sites, graph, measured[0], measured[1], places, uncounted, _iterations(counts))
+
+
+def _iterations(counts: Sequence[_Counts]) -> dict[int, tuple[float, float]]:
+    """Only where both sides called the function: a loop that was never passed has no row."""
+    baseline, slow = counts
+    calls = [one.arriving | one.entered for one in counts]
+    return {
+        function: (baseline.iterated.get(function, 0.0) / calls[0][function],
+                   slow.iterated.get(function, 0.0) / calls[1][function])
+        for function in baseline.iterated.keys() | slow.iterated.keys()
+        if calls[0].get(function) and calls[1].get(function)
+    }  # fmt: skip
 
 
 def _one_sample(runs: Sequence[Run]) -> float:
@@ -97,6 +111,7 @@ class _Counts:
     calls: dict[CountedSite, float]
     entered: dict[int, float]  # functions whose entries were counted
     through_pointers: dict[int, float]  # by caller
+    iterated: dict[int, float]  # jumps back to the beginning of a loop, by function
     places: dict[CountedSite, CallPlace]
 
     @property
@@ -136,6 +151,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
     calls: Counter[CountedSite] = Counter()
     entered: Counter[int] = Counter()
     through: Counter[int] = Counter()
+    iterated: Counter[int] = Counter()
     places: dict[CountedSite, CallPlace] = {}
     for run in runs:
         table, number = run.recording.table("call_counts"), index.of_row[run]
@@ -160,9 +176,11 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
                 calls[site] += count
                 if frame >= 0:
                     places[site] = _place(index, run, frame, number[callee])
-            elif kind != CallKind.ITERATION:
+            elif kind == CallKind.ITERATION:
+                iterated[caller] += count
+            else:
                 through[caller] += count
-    return _Counts(dict(calls), dict(entered), dict(through), places)
+    return _Counts(dict(calls), dict(entered), dict(through), dict(iterated), places)
 
 
 def _place(index: FunctionIndex, run: Run, frame: int, callee: int) -> CallPlace:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whyperf.engines.causes import path_sentences
-from whyperf.engines.causes.anomalies import find_anomalies
-from whyperf.engines.causes.blame import CausalBlame
-from whyperf.engines.causes.disturbance import is_disturbance, is_firm, is_usual
+from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.flags import polled_at, suggested_flags
-from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Anomaly, CulpritEnding, Stall
 from whyperf.engines.causes.roles import ThreadRoles, play
 from whyperf.engines.causes.settings import CausesSettings
+from whyperf.engines.causes.stalls.anomalies import find_anomalies
+from whyperf.engines.causes.stalls.disturbance import is_disturbance, is_firm, is_usual
+from whyperf.engines.causes.walk.blame import CausalBlame
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.errors import WhyperfError
 from whyperf.recording.file_backed import large_arrays_in_files

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whyperf.engines.causes import ENGINE, path_sentences
+from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.engines.causes.causal_graph.stacks import Frame
 from whyperf.engines.causes.detail import (
     CausesDetail,
     OwnPlace,
@@ -15,13 +17,11 @@ from whyperf.engines.causes.detail import (
     WaitedAlong,
 )
 from whyperf.engines.causes.diagnosis import Causes
-from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.path import Certainty, Culprit, CulpritEnding, Rung, Stall
-from whyperf.engines.causes.stacks import Frame
 from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
 from whyperf.recording.file_backed import large_arrays_in_files
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 # What a path is worth by its least certain part.
 _WORTH = {Certainty.STRONG: 1.0, Certainty.WEAK: 0.9, Certainty.INFERRED: 0.8, Certainty.GUESS: 0.5}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.path import CulpritEnding, Stall
 from whyperf.engines.run import texts
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.path import Anomaly, Culprit, CulpritEnding, Rung, Stall
 from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.quantities import seconds
-from whyperf.recording.system_calls import system_call_name
+from whyperf.recording.names.system_calls import system_call_name
 
 _MOST = 0.8  # of what was slept
 

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from whyperf.engines.arrays import Int32s, Ints
-from whyperf.engines.causes.graph import Graph
-from whyperf.engines.causes.grouping import groups
+from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.engines.causes.causal_graph.grouping import groups
 from whyperf.engines.causes.thread_matching import Parts, ThreadPart, cast
 from whyperf.engines.kernel.rules import CallRule
 

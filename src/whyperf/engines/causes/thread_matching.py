@@ -14,9 +14,9 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from whyperf.engines.causes.trace import EventTrace
+from whyperf.engines.causes.causal_graph.trace import EventTrace
 from whyperf.engines.run import ints, texts
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 _NUMBERS = re.compile(r"[\d:/#-]+")
 _VERSION = "0123456789.-"

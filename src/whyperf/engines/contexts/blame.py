@@ -14,7 +14,7 @@ from whyperf.engines.contexts.indexing import Contexts
 from whyperf.engines.contexts.inference import Calls
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.records import Flags, Ints
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
 
 _OPENS_CONNECTIONS = np.array([NUMBERS[name] for name in ("socket", "connect")])
 

@@ -9,7 +9,7 @@ from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.sentences import sentence
 from whyperf.engines.contexts.significance import Slower
 from whyperf.engines.finding import Finding, Strength
-from whyperf.recording.system_calls import system_call_name
+from whyperf.recording.names.system_calls import system_call_name
 
 ENGINE = "contexts"
 _MOSTLY = 0.5

@@ -28,8 +28,8 @@ from whyperf.engines.contexts.settings import Sources
 from whyperf.engines.contexts.totals import InstanceTotals
 from whyperf.engines.recording_protocol import has_events, rows_of
 from whyperf.engines.run import Run
-from whyperf.recording.events import EventKind
-from whyperf.recording.row_groups import Columns
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.row_groups import Columns
 
 _INSTANCES_AT_ONCE = 1 << 18
 _REGISTERS = 256  # threads with open contexts at first; doubled as needed

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from whyperf.engines.compiled import njit
 from whyperf.engines.contexts.records import Flags, Floats, Int32s, Ints, Records
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 # Why `follow` comes back before the end of its events.
 DONE, INSTANCES_FULL, REGISTERS_FULL = 0, 1, 2

@@ -10,8 +10,8 @@ import numpy as np
 from whyperf.engines.contexts.relevance import members
 from whyperf.engines.kernel.system_calls import REQUEST_READS, REQUEST_WRITES, WHAT_THEY_DO, numbers
 from whyperf.engines.run import Run, column
-from whyperf.recording.events import EventKind
-from whyperf.recording.latency import Latency, LatencyCount
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.latency import Latency, LatencyCount
 
 _READS, _WRITES = numbers(REQUEST_READS), numbers(REQUEST_WRITES)
 _ACCEPTS = numbers(WHAT_THEY_DO["accept"])

@@ -6,7 +6,7 @@ from whyperf.engines.contexts.accounts import LatencyAccount, WaitedFor
 from whyperf.engines.contexts.layers import Layer
 from whyperf.engines.contexts.units import Unit
 from whyperf.engines.quantities import percent, seconds
-from whyperf.recording.system_calls import system_call_name
+from whyperf.recording.names.system_calls import system_call_name
 
 _MOSTLY = 0.5
 _AS_BEFORE = 1.2  # counts that differ less are the same

@@ -21,8 +21,8 @@ from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
 from whyperf.engines.source_change import is_old_text
-from whyperf.recording.identity import FunctionKey
-from whyperf.recording.tables import Clock
+from whyperf.recording.names.identity import FunctionKey
+from whyperf.recording.schemas.tables import Clock
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.engines.context_tree import ContextTree, TreeBuilder
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Ints, Run, sums
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 
 @dataclass(frozen=True)

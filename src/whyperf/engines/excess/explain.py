@@ -12,7 +12,7 @@ from whyperf.engines.excess.novelty import by_function
 from whyperf.engines.excess.sentences import charged_elsewhere
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import sums
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 _NOTHING = 1e-6  # of the excess
 

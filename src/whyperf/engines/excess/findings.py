@@ -13,7 +13,7 @@ from whyperf.engines.excess.sentences import sentences
 from whyperf.engines.finding import Finding, SourceChange, Strength
 from whyperf.engines.run import Floats
 from whyperf.engines.source_change import source_change
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 ENGINE = "excess"
 _SLIGHTLY = 0.05

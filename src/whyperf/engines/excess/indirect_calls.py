@@ -19,7 +19,7 @@ from whyperf.engines.context_tree import ContextTree
 from whyperf.engines.excess.own_frames import OwnFrames
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 _MOSTLY = 0.5
 

@@ -18,7 +18,7 @@ from whyperf.engines.excess.own_frames import OwnFrames
 from whyperf.engines.excess.settings import ExcessSettings
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 
 @dataclass

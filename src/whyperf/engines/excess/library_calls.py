@@ -9,7 +9,7 @@ import numpy as np
 
 from whyperf.engines.context_tree import ROOT
 from whyperf.engines.excess.compare import Excess
-from whyperf.recording.hash_tables import hash_of, walks_bucket
+from whyperf.recording.names.hash_tables import hash_of, walks_bucket
 
 
 @dataclass(frozen=True)

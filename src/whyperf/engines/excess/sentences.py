@@ -9,8 +9,8 @@ from whyperf.engines.excess.compare import Excess, ExcessAccount
 from whyperf.engines.excess.library_calls import library_calls
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.source_change import is_same_file
-from whyperf.recording.tables import Clock
-from whyperf.recording.template_names import without_template_arguments
+from whyperf.recording.names.template_names import without_template_arguments
+from whyperf.recording.schemas.tables import Clock
 
 _MOSTLY = 0.5
 _SLIGHTLY = 0.05

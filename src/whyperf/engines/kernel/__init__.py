@@ -1,1 +1,1 @@
-"""What kernel events mean: classes of system calls, kinds of waits, who ended a wait, which threads rest."""
+"""What kernel events mean: classes of system calls, kinds of waits, who ended a wait."""

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.engines.kernel.system_calls import WHAT_THEY_DO
+from whyperf.recording.names.system_calls import NAMES, NUMBERS
 from whyperf.recording.rules_file import unusable, users_rules
-from whyperf.recording.system_calls import NAMES, NUMBERS
 
 
 class LinkStrength(IntEnum):

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.engines.kernel.system_calls import READY, SENDING, WAITED_FOR, numbers
-from whyperf.recording.events import InterruptContext
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import InterruptContext
 
 Kinds = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whyperf.engines.arrays import Int32s
 from whyperf.engines.compiled import njit
 from whyperf.engines.kernel.rules import CallRule
-from whyperf.recording.events import InterruptContext
+from whyperf.recording.schemas.events import InterruptContext
 
 _TIMERS = int(InterruptContext.HRTIMER | InterruptContext.TIMER)
 _NET = int(InterruptContext.NET_SOFTIRQ)

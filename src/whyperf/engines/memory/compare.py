@@ -20,7 +20,7 @@ from whyperf.engines.memory.frees import NotFreeing, who_stopped
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.memory.sizes import passes_size_on
 from whyperf.engines.run import Floats, Ints, Run
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from whyperf.engines.memory.sentences import (
 from whyperf.engines.memory.values import ChangedValue, changed_values
 from whyperf.engines.shown_lines import lines_around
 from whyperf.engines.source_change import source_change
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 
 ENGINE = "memory"
 

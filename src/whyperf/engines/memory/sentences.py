@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whyperf.engines.memory.changes import GrowthReason, MemoryChange
-from whyperf.engines.quantities import count, percent
+from whyperf.engines.quantities import count, in_bytes, percent
 
 if TYPE_CHECKING:
     from whyperf.engines.memory.compare import MemoryAccount
@@ -25,15 +25,6 @@ class Said:
     @property
     def sentence(self) -> str:
         return f"It {self.predicate}"
-
-
-def in_bytes(value: float) -> str:
-    size = abs(value)
-    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if size >= limit:
-            shown = value / limit
-            return f"{shown:,.0f} {unit}" if size >= 10 * limit else f"{shown:.1f} {unit}"
-    return f"{value:,.0f} bytes"
 
 
 def why(account: MemoryAccount) -> Said:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whyperf.engines.recording_protocol import Recorded, rows_of
-from whyperf.engines.relations.candidates import most_explained, rank, whole_change
+from whyperf.engines.relations.changed_relations.negation import negations
+from whyperf.engines.relations.changed_relations.refine import refine
+from whyperf.engines.relations.changed_relations.search import FoundRelations, search
+from whyperf.engines.relations.changed_relations.sides import compare_sides
+from whyperf.engines.relations.changed_relations.symptoms import check_versions, sampled, select
 from whyperf.engines.relations.counting import compare_sketches
-from whyperf.engines.relations.findings import Relations, finding
-from whyperf.engines.relations.loading import Zoomed, load
-from whyperf.engines.relations.negation import negations
-from whyperf.engines.relations.refine import refine
-from whyperf.engines.relations.search import FoundRelations, search
+from whyperf.engines.relations.executions.loading import Zoomed, load
+from whyperf.engines.relations.reported.candidates import most_explained, rank, whole_change
+from whyperf.engines.relations.reported.findings import Relations, finding
 from whyperf.engines.relations.settings import RelationsSettings
-from whyperf.engines.relations.sides import compare_sides
 from whyperf.engines.relations.sketch import load_sketches
-from whyperf.engines.relations.symptoms import check_versions, sampled, select
 from whyperf.engines.run import Run
 from whyperf.recording.file_backed import large_arrays_in_files
 from whyperf.recording.symptom import SymptomKind, SymptomSpec

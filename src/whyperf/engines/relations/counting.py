@@ -14,15 +14,15 @@ from whyperf.engines.finding import Finding
 from whyperf.engines.finding import Place as ShownPlace
 from whyperf.engines.quantities import count, percent
 from whyperf.engines.relations import ENGINE
-from whyperf.engines.relations.candidates import SymptomChange
-from whyperf.engines.relations.catalogue import NONE
-from whyperf.engines.relations.changed import Counts, has_changed
+from whyperf.engines.relations.changed_relations.changed import Counts, has_changed
+from whyperf.engines.relations.changed_relations.symptoms import is_called, unknown_function
 from whyperf.engines.relations.detail import CountingDetail
-from whyperf.engines.relations.findings import Relations, distribution
-from whyperf.engines.relations.sentences import on_average
+from whyperf.engines.relations.executions.catalogue import NONE
+from whyperf.engines.relations.reported.candidates import SymptomChange
+from whyperf.engines.relations.reported.findings import Relations, distribution
+from whyperf.engines.relations.reported.sentences import on_average
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, SketchSide, fanout_counts
-from whyperf.engines.relations.symptoms import is_called, unknown_function
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from whyperf.engines.arrays import Bools, Floats
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.engines.relations.catalogue import NONE
+from whyperf.engines.relations.changed_relations.symptoms import check_versions
 from whyperf.engines.relations.counting import changed_functions, symptom_weights
+from whyperf.engines.relations.executions.catalogue import NONE
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.engines.relations.sketch import Sketches, load_sketches
-from whyperf.engines.relations.symptoms import check_versions
 from whyperf.engines.run import Run
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 from whyperf.recording.symptom import SymptomSpec
 from whyperf.recording.zoom import ZoomPlan
 

@@ -21,7 +21,7 @@ from whyperf.engines.values.value_summary import Contrast
 from whyperf.engines.values.variable_comparison import Judging, VariableCandidate, VariableOutcome
 from whyperf.engines.values.variable_test import Tested, VariableStatus
 from whyperf.engines.values.variables import GLOBAL, Variable
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 # What a condition or a loop looks at; what is merely passed on decides elsewhere.
 _DECIDING_ROLES = frozenset({"condition", "loop"})

@@ -12,7 +12,7 @@ from whyperf.engines.values.sentences import sentence
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.variable_comparison import VariableOutcome
 from whyperf.engines.values.variable_test import Tested, VariableStatus
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 _TOLD = 3
 _SUBJECTS = {

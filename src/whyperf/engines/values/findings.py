@@ -14,7 +14,7 @@ from whyperf.engines.values.kinds import Dimension, ValueKind
 from whyperf.engines.values.patterns import Pattern, infer
 from whyperf.engines.values.sentences import sentence, unit_of, writing
 from whyperf.engines.values.value_summary import ReadAt, Spread
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 ENGINE = "values"
 

@@ -21,7 +21,7 @@ from whyperf.engines.values.kinds import Flags, ValueKind, usable
 from whyperf.engines.values.readings import ANY_LINE, NO_CALLEE, Readings, Succession
 from whyperf.engines.values.timeline import Timeline, timeline
 from whyperf.engines.values.variables import VariableIndex
-from whyperf.recording.row_groups import Columns, HeldRows, Rows
+from whyperf.recording.sealed.row_groups import Columns, HeldRows, Rows
 
 # Readings and variables that are held at once; a variable with more readings is held alone. Fewer variables would be
 # shared by more workers, but what is done for every run each time would show.

@@ -12,7 +12,7 @@ import numpy as np
 
 from whyperf.engines.run import Ints, Run, column
 from whyperf.engines.values.kinds import Flags
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from whyperf.collect.tracer.traced import TracedMapping
 from whyperf.debuginfo.describe import VDSO, same_build
-from whyperf.debuginfo.elf import ElfFile, read_elf
-from whyperf.debuginfo.perf_cache import cached_files
+from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
+from whyperf.debuginfo.elf_files.perf_cache import cached_files
 from whyperf.importers.perf_data.bookkeeping import MappedRange
 
 _GONE = " (deleted)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whyperf.collect.tracer.traced import Records
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 _RUNNABLE = 0
 

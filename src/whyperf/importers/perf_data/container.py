@@ -21,7 +21,7 @@ from whyperf.importers.perf_data import layout
 from whyperf.importers.perf_data.attributes import Attributes, parse_attributes
 from whyperf.importers.perf_data.features import Features, parse_build_id, parse_features
 from whyperf.importers.perf_data.layout import RECORD_HEADER, Feature, RecordKind
-from whyperf.recording.regular_files import map_regular
+from whyperf.recording.safe_files.regular_files import map_regular
 
 _RECORD_AGAIN = "perf record -o perf.data -- COMMAND"
 _NAME_UPDATE = 2  # of an EVENT_UPDATE

@@ -16,7 +16,7 @@ from whyperf.importers.perf_data.samples import Samples
 from whyperf.importers.perf_data.tracepoints import Field, Format
 from whyperf.importers.perf_data.translation import TOLD_BY_RECORDS, Translation, translation_of
 from whyperf.importers.perf_data.weights import CpuSamples
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 NO_DETAIL = -1
 _WAKING, _WAKEUP = "sched:sched_waking", "sched:sched_wakeup"

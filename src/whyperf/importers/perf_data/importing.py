@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from whyperf.collect import folder as folders
-from whyperf.collect.start import Start
+from whyperf.collect.setup import folder as folders
+from whyperf.collect.setup.start import Start
 from whyperf.collect.tracer.system_call_numbers import number_calls
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
 from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
@@ -21,11 +21,11 @@ from whyperf.importers.perf_data.participants import participants
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
 from whyperf.importers.perf_data.whole_program import WholeProgram, command_of, whole_program
-from whyperf.recording.dataclass_json import to_plain
-from whyperf.recording.events import EventKind
-from whyperf.recording.manifest import Host, Sampling, Totals, TraceSummary
-from whyperf.recording.reader import Recording
-from whyperf.recording.writer import write_recording
+from whyperf.recording.safe_files.dataclass_json import to_plain
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.manifest import Host, Sampling, Totals, TraceSummary
+from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import write_recording
 from whyperf.seal.evidence import RawEvidence, without_samples
 from whyperf.seal.progress import Progress, silently
 from whyperf.seal.sealing import sealed_tables

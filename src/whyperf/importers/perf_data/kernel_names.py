@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from whyperf.collect.tracer import kallsyms
 from whyperf.collect.tracer.traced import KernelSymbol
-from whyperf.debuginfo.perf_cache import cached_files
+from whyperf.debuginfo.elf_files.perf_cache import cached_files
 from whyperf.importers.perf_data.bookkeeping import MappedRange
 
 KERNEL = "[kernel.kallsyms]"

@@ -12,7 +12,7 @@ from whyperf.collect.tracer.traced import RECORD, Records, TracedMappings, Trace
 from whyperf.importers.perf_data.binaries import Binaries
 from whyperf.importers.perf_data.bookkeeping import Exited, Forked, Happening, MappedRange, Renamed, Switched
 from whyperf.importers.perf_data.events import NO_DETAIL
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 _NAME_BYTES = 16
 _SLEEPING = 1

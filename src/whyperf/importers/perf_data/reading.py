@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.sampler import tables_folder
+from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.tracer.traced import TracedStacks
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.address_spaces import cut_reasons, unwind_copies
@@ -19,7 +19,7 @@ from whyperf.importers.perf_data.kernel_names import KERNEL, ImportedKernelNames
 from whyperf.importers.perf_data.layout import NOBODY
 from whyperf.importers.perf_data.samples import DecodedSamples, Samples, decode
 from whyperf.importers.perf_data.weights import CpuSamples, timed_samples
-from whyperf.recording.ringrecords import CUT_REASONS
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS
 
 _FIRST_KERNEL_ADDRESS = np.uint64(1 << 63)
 _KERNEL_STACK = 1  # flag of a traced stack

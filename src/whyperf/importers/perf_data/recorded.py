@@ -13,9 +13,9 @@ from whyperf.collect.tracer.traced import Records
 from whyperf.importers.perf_data.bookkeeping import Forked
 from whyperf.importers.perf_data.importing import seal_perf_data, trace_of, traced_of
 from whyperf.importers.perf_data.reading import read_perf_data
-from whyperf.recording.events import EventKind
 from whyperf.recording.layout import RAW
-from whyperf.recording.reader import Recording
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 from whyperf.seal.evidence import read_evidence
 
 _RECORDED = frozenset(

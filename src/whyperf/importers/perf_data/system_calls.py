@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.collect.tracer.traced import Records
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 _FUTEX = 202
 _FUTEX_PRIVATE = 128

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from whyperf.recording.events import EventKind
+from whyperf.recording.schemas.events import EventKind
 
 _STATES = 0xFF  # what is above tells a preempted thread, which is runnable
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from whyperf.diagnose.verdict import MEMORY_MEASURES, Verdict
 from whyperf.engines.run import ONE_RUN
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 from whyperf.report.html.causes import causes_section
 from whyperf.report.html.contexts import contexts_section
 from whyperf.report.html.examined import Examined

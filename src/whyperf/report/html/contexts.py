@@ -10,7 +10,7 @@ from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.excess.costs import Costs, CostSide, measure
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats
-from whyperf.recording.tables import Clock
+from whyperf.recording.schemas.tables import Clock
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.memory import memory_over_time, memory_trees
 from whyperf.report.html.model import (

@@ -12,7 +12,7 @@ from whyperf.engines.holdings import Holdings, holdings_of, holds_memory
 from whyperf.engines.memory.contexts import PlacedHoldings, kept, live, place
 from whyperf.engines.memory.deciders import mean
 from whyperf.engines.run import Floats
-from whyperf.recording.memory_tables import MemoryKind
+from whyperf.recording.schemas.memory_tables import MemoryKind
 from whyperf.report.html.model import MemoryOverTime, RunCourse, ShownClock
 
 _MOMENTS = 120  # a point for every five pixels

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import to_plain
+from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.report.html.model import PageModel
 from whyperf.report.printable import printable
 

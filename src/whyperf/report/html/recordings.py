@@ -6,7 +6,7 @@ import shlex
 
 from whyperf.diagnose.losses import lost_in
 from whyperf.engines.run import Run
-from whyperf.recording.manifest import Manifest
+from whyperf.recording.sealed.manifest import Manifest
 from whyperf.report.endings import ending
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import RecordingRow, RecordingsSection

@@ -13,21 +13,21 @@ import pyarrow as pa
 
 from whyperf.collect.counts.counter_files import CountedProcess, UncountedReason
 from whyperf.collect.counts.raw import PLANS, counted_since_ready
-from whyperf.collect.module_layers import origin_of
+from whyperf.collect.target.module_layers import origin_of
 from whyperf.debuginfo.probes.sites import functions_entered_at
 from whyperf.errors import WhyperfError
-from whyperf.recording.call_tables import CALL_COUNTS, NotCounted
 from whyperf.recording.layout import RAW
-from whyperf.recording.manifest import Counting, Manifest, UncountedModule
-from whyperf.recording.tables import PROCESSES, THREADS
-from whyperf.seal.address_spaces import Module
-from whyperf.seal.code import Code, CodeBuilder
+from whyperf.recording.schemas.call_tables import CALL_COUNTS, NotCounted
+from whyperf.recording.schemas.tables import PROCESSES, THREADS
+from whyperf.recording.sealed.manifest import Counting, Manifest, UncountedModule
+from whyperf.seal.code_tables.code import Code, CodeBuilder
+from whyperf.seal.code_tables.source import excerpts
 from whyperf.seal.counts.passed_sites import Passed, PlannedSites, passed_sites
 from whyperf.seal.counts.symbol_lookup import Linking
 from whyperf.seal.evidence import RawEvidence
-from whyperf.seal.places import CodePlaces
+from whyperf.seal.participants.address_spaces import Module
+from whyperf.seal.participants.places import CodePlaces
 from whyperf.seal.progress import Progress
-from whyperf.seal.source import excerpts
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import DebugInfo
 from whyperf.seal.tables import table_of, work_table

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.collect.dependence_stream import StreamFlow
+from whyperf.collect.dependences.stream import StreamFlow
 from whyperf.seal.dependences.sites import PlacedFlow, keys_of
 
 Int32s = npt.NDArray[np.int32]

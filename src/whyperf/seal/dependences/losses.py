@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from whyperf.collect.dependence_stream import Stream
 from whyperf.collect.dependences.instruments import WatchedModule
 from whyperf.collect.dependences.plug_ins import unwatched
+from whyperf.collect.dependences.stream import Stream
 
 _SEEN_ENDING = {
     "limit": "The limit of executions was reached: what came after is not in the recording.",

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import Stream, read_stream
 from whyperf.collect.dependences.instruments import Mode, read_instruments
 from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
-from whyperf.collect.start import Start
+from whyperf.collect.dependences.stream import Stream, read_stream
+from whyperf.collect.setup.start import Start
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
-from whyperf.recording.limits import MOST_TEXT_BYTES
-from whyperf.recording.manifest import Deep, Manifest
-from whyperf.recording.regular_files import read_regular
-from whyperf.recording.tables import MAPPINGS, PROCESSES, THREADS
-from whyperf.seal.address_spaces import Module
-from whyperf.seal.code import Code
+from whyperf.recording.safe_files.limits import MOST_TEXT_BYTES
+from whyperf.recording.safe_files.regular_files import read_regular
+from whyperf.recording.schemas.tables import MAPPINGS, PROCESSES, THREADS
+from whyperf.recording.sealed.manifest import Deep, Manifest
+from whyperf.seal.code_tables.code import Code
+from whyperf.seal.code_tables.source import excerpts
 from whyperf.seal.dependences.losses import deep_notes
 from whyperf.seal.dependences.sites import keys_of
 from whyperf.seal.dependences.sketch_tables import sketch_tables
@@ -29,8 +29,8 @@ from whyperf.seal.dependences.stream_checks import check_stream
 from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.dependences.zoom_tables import zoom_tables
 from whyperf.seal.evidence import RawEvidence
+from whyperf.seal.participants.address_spaces import Module
 from whyperf.seal.progress import Progress
-from whyperf.seal.source import excerpts
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import DebugInfo
 from whyperf.seal.tables import table_of, work_table

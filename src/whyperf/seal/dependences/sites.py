@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import SiteFlag
-from whyperf.debuginfo import Binary
-from whyperf.debuginfo.flow import Flow
-from whyperf.recording.deep_tables import SITES, SiteKind
-from whyperf.seal.address_spaces import Module
-from whyperf.seal.code import Code, CodeBuilder
-from whyperf.seal.places import CodePlaces
+from whyperf.collect.dependences.stream import SiteFlag
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.control_flow.function_flow import Flow
+from whyperf.recording.schemas.deep_tables import SITES, SiteKind
+from whyperf.seal.code_tables.code import Code, CodeBuilder
+from whyperf.seal.participants.address_spaces import Module
+from whyperf.seal.participants.places import CodePlaces
 from whyperf.seal.symbols import DebugInfo
 
 Ints = npt.NDArray[np.int64]

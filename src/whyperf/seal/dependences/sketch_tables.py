@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse
-from whyperf.recording.deep_tables import CALLS, FANOUTS, RegionKind
+from whyperf.recording.schemas.deep_tables import CALLS, FANOUTS, RegionKind
 from whyperf.seal.dependences.contexts import CallContexts, calling_contexts, fanouts
 from whyperf.seal.dependences.sites import StreamSites, resolved, sites_table
 from whyperf.seal.dependences.streamed import Sealed, Streamed

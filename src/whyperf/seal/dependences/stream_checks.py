@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.collect.dependence_stream import DecodedStream, Stream
 from whyperf.collect.dependences.instruments import Instruments
+from whyperf.collect.dependences.stream import DecodedStream, Stream
 from whyperf.errors import WhyperfError
-from whyperf.recording.deep_tables import RegionKind
+from whyperf.recording.schemas.deep_tables import RegionKind
 
 
 def check_stream(stream: Stream, plan: Instruments) -> None:

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import DecodedStream, Stream, StreamFlow
 from whyperf.collect.dependences.heap import heap_entries
 from whyperf.collect.dependences.instruments import Instruments
-from whyperf.debuginfo import Binary, describe
-from whyperf.seal.address_spaces import Module
-from whyperf.seal.code import Code
+from whyperf.collect.dependences.stream import DecodedStream, Stream, StreamFlow
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.describe import describe
+from whyperf.seal.code_tables.code import Code
 from whyperf.seal.dependences.sites import SeenSites, StreamSites, module_of
 from whyperf.seal.dependences.stream_checks import check_decoded
+from whyperf.seal.participants.address_spaces import Module
 from whyperf.seal.symbols import DebugInfo
 
 Ints = npt.NDArray[np.int64]

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whyperf.collect.dependence_stream import DecodedStream
 from whyperf.collect.dependences.heap import heap_changes
 from whyperf.collect.dependences.instruments import HeapUse, Mode
-from whyperf.debuginfo import Binary
-from whyperf.debuginfo.flow import Flows
-from whyperf.recording.deep_tables import DEPENDENCES, EXECUTIONS, REGIONS, UPDATES, RegionKind
+from whyperf.collect.dependences.stream import DecodedStream
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.control_flow.function_flow import Flows
+from whyperf.recording.schemas.deep_tables import DEPENDENCES, EXECUTIONS, REGIONS, UPDATES, RegionKind
 from whyperf.seal.dependences.flows import JoinedFlows, join_flows
 from whyperf.seal.dependences.sites import PlacedFlow, StreamSites, resolved, sites_table
 from whyperf.seal.dependences.streamed import Sealed, Streamed

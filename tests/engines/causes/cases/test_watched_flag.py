@@ -16,7 +16,7 @@ from tests.engines.causes.cases.test_real_stalls import diagnosed, stalls
 from tests.tracer.recording import Command, needs_bpf
 from whyperf.cli.trace_options import refuse_watching
 from whyperf.collect.tracer.watched_variables import watched_bytes
-from whyperf.debuginfo.named_symbols import data_symbols
+from whyperf.debuginfo.elf_files.named_symbols import data_symbols
 from whyperf.errors import WhyperfError
 
 pytestmark = pytest.mark.process

@@ -13,16 +13,13 @@ import sys
 import time
 from types import FrameType
 
-import numpy as np
-
 from whyperf.collect._tracer import Tracer
-from whyperf.collect.sampler import tables_folder
+from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.tracer.facts import Fact, mappings_of
 from whyperf.collect.tracer.flight.memory import FactsMemory
 from whyperf.collect.tracer.flight.state import facts_path
 from whyperf.collect.tracer.holder import pins_folder
 from whyperf.collect.tracer.proc_files import read_process, read_threads
-from whyperf.collect.tracer.traced import RECORD
 
 _WAIT_MS = 1000
 
@@ -50,10 +47,7 @@ def main(said: int) -> None:
 
 def _reach_s(tracer: Tracer) -> float:
     """How long ago the oldest event in any ring was."""
-    now = time.monotonic_ns()
-    events, _ = tracer.snapshot(0)
-    firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
-    return (now - min(firsts)) / 1e9 if firsts else 0.0
+    return max(((time.monotonic_ns() - oldest) / 1e9 for oldest in tracer.oldest()), default=0.0)
 
 
 def _serve(tracer: Tracer, memory: FactsMemory) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whyperf.collect import folder as folders
-from whyperf.collect.sampler import tables_folder
-from whyperf.collect.start import start_of, write_start
+from whyperf.collect.sampling.sampler import tables_folder
+from whyperf.collect.setup import folder as folders
+from whyperf.collect.setup.start import start_of, write_start
 from whyperf.collect.tracer.facts import FACTS, Fact, mappings_of
 from whyperf.collect.tracer.facts_file import FactsFile
 from whyperf.collect.tracer.flight.state import Flight, facts_path, read_flight
@@ -23,12 +23,11 @@ from whyperf.collect.tracer.opening import not_loaded, trace_of
 from whyperf.collect.tracer.proc_files import living_processes, read_process, read_threads
 from whyperf.collect.tracer.session import EVENTS_AT_ONCE, kernel_addresses
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
-from whyperf.collect.tracer.traced import RECORD, TRACED_SAMPLES
-from whyperf.collect.tracer.watching import EVERYBODY
+from whyperf.collect.tracer.traced import EVERYBODY, RECORD, TRACED_SAMPLES
 from whyperf.errors import WhyperfError
-from whyperf.recording.chunks import ChunkKind
-from whyperf.recording.manifest import Sampling
-from whyperf.recording.rawlog import RawLogWriter
+from whyperf.recording.raw_log.chunks import ChunkKind
+from whyperf.recording.raw_log.log_writer import RawLogWriter
+from whyperf.recording.sealed.manifest import Sampling
 
 if TYPE_CHECKING:
     from whyperf.collect._tracer import Tracer

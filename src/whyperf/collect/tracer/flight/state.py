@@ -9,8 +9,8 @@ from pathlib import Path
 
 from whyperf.collect.tracer.holder import rings_are_pinned, state_folder
 from whyperf.errors import WhyperfError
-from whyperf.recording.dataclass_json import MisfitError, from_plain
-from whyperf.recording.storage import write_atomically
+from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
+from whyperf.recording.safe_files.storage import write_atomically
 
 _SETTINGS = "settings.json"
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from whyperf.collect.totals import usage_of
 from whyperf.collect.tracer.flight.dumping import open_pinned
 from whyperf.collect.tracer.flight.state import Flight, read_flight
 from whyperf.collect.tracer.holder import holder
 from whyperf.collect.tracer.opening import trace_of
-from whyperf.collect.tracer.traced import RECORD
-from whyperf.recording.manifest import TraceSummary
+from whyperf.collect.usage.totals import usage_of
+from whyperf.recording.sealed.manifest import TraceSummary
 
 
 @dataclass(frozen=True)
@@ -36,12 +33,11 @@ def status() -> RecorderStatus:
     tracer = open_pinned()
     try:
         now = time.monotonic_ns()
-        events, _ = tracer.snapshot(0)
+        firsts = tracer.oldest()
         counters = tracer.counters()
         trace = trace_of(tracer, "all", flight.sample_hz, flight.started_monotonic)
     finally:
         tracer.close()
-    firsts = [int(np.frombuffer(part, RECORD, 1)["time"][0]) for _, part in events if part]
     return RecorderStatus(
         flight,
         daemon,

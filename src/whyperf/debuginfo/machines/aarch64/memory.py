@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whyperf.recording.deep_tables import MemoryUse
+from whyperf.recording.schemas.deep_tables import MemoryUse
 
 _NONE = MemoryUse(0)
 _BOTH = MemoryUse.READS | MemoryUse.WRITES

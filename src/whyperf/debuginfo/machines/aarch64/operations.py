@@ -10,7 +10,7 @@ from whyperf.debuginfo.machines.aarch64.control import is_test, step
 from whyperf.debuginfo.machines.aarch64.memory import memory_use
 from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR, Does, Effect, Immediate, Memory, Operand, Operation
-from whyperf.recording.deep_tables import MemoryUse
+from whyperf.recording.schemas.deep_tables import MemoryUse
 
 _FRAME, _STACK = 29, 31
 _OPERAND = re.compile(r"\[[^]]*\]!?|\{[^}]*\}[^,]*|[^,\s][^,]*")

@@ -18,20 +18,22 @@ from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.back_edges import BackEdge
 from whyperf.debuginfo.probes.plan_file import PlanFlags, Planned
 from whyperf.debuginfo.probes.survey import Leaving, SurveyedFunction, split_off_parts, tail_jumps
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _LOOKED_BACK = 16
 _COUNTING_REGISTERS = re.compile(r"\b[xw]1[67]\b")
 
 
-def planned(binary: Binary, image: Image, kinds: frozenset[CallKind]) -> Planned:
-    return _Planner(binary, image, kinds).plan()
+def planned(binary: Binary, image: Image, kinds: frozenset[CallKind], looped: frozenset[int]) -> Planned:
+    """`looped`: functions whose iterations are counted whatever `kinds` says."""
+    return _Planner(binary, image, kinds, looped).plan()
 
 
 class _Planner:
-    def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind]) -> None:
+    def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind], looped: frozenset[int]) -> None:
         assert binary.elf is not None
         self._elf, self._imports, self._kinds = binary.elf, image.imports, kinds
+        self._looped = looped
         self._code = SurveyedCode(binary.elf, image)
         self._survey = survey(binary.elf, image, self._code)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))
@@ -44,7 +46,7 @@ class _Planner:
         for function in self._survey.functions:
             for leaving in function.leaving:
                 self._leaving(function.stretch.low, leaving)
-            if CallKind.ITERATION in self._kinds:
+            if CallKind.ITERATION in self._kinds or function.stretch.low in self._looped:
                 self._loops(function)
         for address, low in sorted(self._entries.items()):
             self._entry(address, low)

@@ -10,7 +10,7 @@ from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.plan_builder import PlanBuilder
 from whyperf.debuginfo.probes.plan_file import PatchKind
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _WORD = struct.Struct("<I")
 _FILL = bytes(words.BYTES)  # undefined: a trap

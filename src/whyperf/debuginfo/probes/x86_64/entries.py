@@ -5,7 +5,7 @@ from __future__ import annotations
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, movable
 from whyperf.debuginfo.probes.x86_64.survey import X86Function
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 _JUMP_BYTES = 5
 _MARK = "endbr64"

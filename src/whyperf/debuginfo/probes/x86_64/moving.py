@@ -11,7 +11,7 @@ import capstone
 from capstone import x86
 
 from whyperf.debuginfo.machines.x86_64.control import relative_target
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 _STACK_REGISTERS = frozenset({x86.X86_REG_RSP, x86.X86_REG_ESP, x86.X86_REG_SP, x86.X86_REG_SPL, x86.X86_REG_SS})
 _FLOW = frozenset(

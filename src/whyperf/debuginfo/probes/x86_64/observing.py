@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from functools import cached_property
 
-from whyperf.debuginfo.elf import ElfFile
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
@@ -13,7 +13,7 @@ from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind, PatchPlan, 
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump, copied, movable, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import Survey, survey
-from whyperf.recording.call_tables import NotCounted
+from whyperf.recording.schemas.call_tables import NotCounted
 
 _LONGEST = 15
 _JUMP_BYTES = 5

@@ -23,7 +23,7 @@ from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, movable, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import Stubs
 from whyperf.debuginfo.probes.x86_64.survey import Iterating, Leaving, X86Function, survey
-from whyperf.recording.call_tables import CallKind, NotCounted
+from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _JUMP_BYTES = 5
 _CALL_CODE, _JUMP_CODE = 0xE8, 0xE9
@@ -32,15 +32,16 @@ _ENTRY_BYTES = 96  # of a function that is looked at for its use of flags
 _SHORT_JUMPS = frozenset({0xEB, *range(0x70, 0x80)})
 
 
-def planned(binary: Binary, image: Image, kinds: frozenset[CallKind]) -> Planned:
-    return _Planner(binary, image, kinds).plan()
+def planned(binary: Binary, image: Image, kinds: frozenset[CallKind], looped: frozenset[int]) -> Planned:
+    """`looped`: functions whose iterations are counted whatever `kinds` says."""
+    return _Planner(binary, image, kinds, looped).plan()
 
 
 class _Planner:
-    def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind]) -> None:
+    def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind], looped: frozenset[int]) -> None:
         assert binary.elf is not None
         self._binary, self._elf, self._image, self._kinds = binary, binary.elf, image, kinds
-        self._survey = survey(binary.elf, image, with_loops=CallKind.ITERATION in kinds)
+        self._survey = survey(binary.elf, image, with_loops=CallKind.ITERATION in kinds, looped=looped)
         # Signed, as the numbers that are looked up: else numpy would convert all of them at every look.
         self._entered = self._survey.entered.astype(np.int64)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))

@@ -8,7 +8,7 @@ from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.probes.plan_builder import PlanBuilder
 from whyperf.debuginfo.probes.plan_file import PatchKind
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump
-from whyperf.recording.call_tables import CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 
 _FILL = b"\xcc"  # a trap
 _INCREMENT = bytes(9)

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whyperf.debuginfo.code_map import Addresses
-from whyperf.debuginfo.elf import ElfFile
-from whyperf.debuginfo.flow_instructions import decode
+from whyperf.debuginfo.code_maps.code_map import Addresses
+from whyperf.debuginfo.control_flow.flow_instructions import decode
+from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.jump_tables import table_targets
 from whyperf.debuginfo.machines import X86_64
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.machines.x86_64.control import direct_target, instructions, is_call, is_jump, relative_target
@@ -87,13 +87,14 @@ class Survey:
     uses_gs: bool = False
 
 
-def survey(elf: ElfFile, image: Image, *, with_loops: bool) -> Survey:
-    return _Surveyor(elf, image, with_loops).survey()
+def survey(elf: ElfFile, image: Image, *, with_loops: bool, looped: frozenset[int] = frozenset()) -> Survey:
+    """With the loops of all functions, or of those that begin where `looped` says."""
+    return _Surveyor(elf, image, with_loops, looped).survey()
 
 
 class _Surveyor:
-    def __init__(self, elf: ElfFile, image: Image, with_loops: bool) -> None:
-        self._elf, self._image, self._with_loops = elf, image, with_loops
+    def __init__(self, elf: ElfFile, image: Image, with_loops: bool, looped: frozenset[int]) -> None:
+        self._elf, self._image, self._with_loops, self._looped = elf, image, with_loops, looped
         # Of programs at a fixed address, numbers in the code may be addresses.
         self._numbers_are_addresses = min((s.address for s in elf.segments), default=0) > 0
         self._found = Survey()
@@ -134,7 +135,7 @@ class _Surveyor:
             tuple(leaving),
             content,
             tuple(rows[:_FIRST_ROWS]),
-            tuple(_iterating(stretch, rows)) if self._with_loops else (),
+            tuple(_iterating(stretch, rows)) if self._with_loops or stretch.low in self._looped else (),
             stretch.landings is not None and self._note_tables(stretch, content, by_pointer_inside),
         )
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.arrays import Bools, Int8s, Int32s, Ints
-from whyperf.engines.causes.edges import Edges
-from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.causal_graph.edges import Edges
+from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.engines.causes.causal_graph.waits import Ended
 from whyperf.engines.causes.settings import CausesPaperSettings
-from whyperf.engines.causes.waits import Ended
 from whyperf.engines.compiled import njit
 from whyperf.engines.kernel.rules import LinkStrength
-from whyperf.recording.events import EventKind
-from whyperf.recording.system_calls import NUMBERS
+from whyperf.recording.names.system_calls import NUMBERS
+from whyperf.recording.schemas.events import EventKind
 
 
 @dataclass(frozen=True)

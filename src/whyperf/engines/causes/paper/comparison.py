@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyperf.engines.causes.graph import Graph
+from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.paper.beam import CausalPath, origins, search
 from whyperf.engines.causes.paper.signatures import VertexSignatures
 from whyperf.engines.causes.path import Anomaly

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from whyperf.engines.causes import ENGINE
+from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.detail import PaperCausesDetail
 from whyperf.engines.causes.diagnosis import Causes
-from whyperf.engines.causes.graph import Graph
 from whyperf.engines.causes.paper.comparison import PaperMethod, Suspicious
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.causes.path_sentences import stalled, who
@@ -13,7 +13,7 @@ from whyperf.engines.finding import Finding, Place
 from whyperf.engines.functions import UNKNOWN
 from whyperf.engines.quantities import seconds
 from whyperf.recording.file_backed import large_arrays_in_files
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 
 @large_arrays_in_files()

@@ -8,8 +8,8 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from whyperf.engines.causes.graph import Graph
-from whyperf.recording.events import EventKind
+from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.recording.schemas.events import EventKind
 
 _LONGEST = 64  # events of a vertex that are compared: the ends of two long runs say nothing of their task
 _CHARACTERS = 0x100  # the first one in use

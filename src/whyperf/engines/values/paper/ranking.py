@@ -19,7 +19,7 @@ from whyperf.engines.values.statistics import Compare
 from whyperf.engines.values.timeline import timeline
 from whyperf.engines.values.variables import Variable, VariableIndex
 from whyperf.optional import has_numba
-from whyperf.recording.identity import FunctionKey
+from whyperf.recording.names.identity import FunctionKey
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Calls of one function as units of work, timed in the target."""

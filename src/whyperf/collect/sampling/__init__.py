@@ -1,0 +1,1 @@
+"""Sampling: the recorder's side, and what the target finds beside its rings."""

@@ -1,0 +1,1 @@
+"""What is settled before a run begins: what the user asks, how often to sample, the recording's folder."""

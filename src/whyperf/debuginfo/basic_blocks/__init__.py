@@ -1,0 +1,1 @@
+"""Basic blocks of a function and its loops, from machine code."""

@@ -1,0 +1,1 @@
+"""ELF files as they lie on disk, and where files with debug information are found."""

@@ -1,0 +1,1 @@
+"""What engines found, as claims about functions."""

@@ -1,0 +1,102 @@
+"""What exact call counts add to a verdict: which function calls more often, and which call takes longer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whyperf.diagnose.verdict import CallChange, CallCounts
+from whyperf.engines.blame.changes import BlamedChange, ChangeKind, divide
+from whyperf.engines.blame.counted import CountedProgram, CountedRuns, counted_program
+from whyperf.engines.quantities import count, seconds
+from whyperf.engines.recording_protocol import Recorded
+from whyperf.engines.run import Run
+from whyperf.recording.names.hash_tables import hash_of, walks_bucket
+from whyperf.recording.names.template_names import without_template_arguments
+
+_ROUNDING = 1e-9
+_RARE = 0.1  # calls per call below which people count the other way round
+_KEPT = 50  # rows of a verdict; what is left out is counted
+
+
+def call_counts(
+    good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
+) -> CallCounts | None:
+    """Divide the CPU time that bad runs take longer among what changed; None where counted code takes no longer."""
+    sides = CountedRuns(good, [Run(one) for one in counted_good]), CountedRuns(bad, [Run(one) for one in counted_bad])
+    program = counted_program(*sides)
+    divided = divide(program)
+    if divided.excess_s <= 0:
+        return None
+    rows = [*(change for one in divided.functions for change in one.changes), *divided.outside]
+    rows.sort(key=lambda change: (-change.part_s, change.function, change.callee or 0))
+    unit = bad[0].work.unit
+    named = (_named(program, change, divided.excess_s, unit) for change in rows)
+    changes = tuple(change for change in named if abs(change.share) > _ROUNDING)
+    # The largest savings are worth knowing too: they stand at the end.
+    kept = changes if len(changes) <= _KEPT else (*changes[: _KEPT - 10], *changes[-10:])
+    left = sum(change.share for change in changes) - sum(change.share for change in kept)
+    return CallCounts((len(counted_good), len(counted_bad)), divided.excess_s, kept, len(changes) - len(kept), left)
+
+
+def _named(program: CountedProgram, change: BlamedChange, excess_s: float, unit: str) -> CallChange:
+    functions, place = program.index.functions, change.place
+    caller = functions[change.function]
+    written = caller if place is None else functions[place.function]  # it, or what is inlined into it
+    callee = "" if change.callee is None else functions[change.callee].key.name
+    return CallChange(
+        change.kind.value,
+        written.key.name,
+        written.key.module,
+        0 if place is None else place.line,
+        callee,
+        change.baseline,
+        change.slow,
+        change.part_s / excess_s,
+        _sentence(program, change, written.key.name, callee, unit),
+        written.file,
+    )
+
+
+def _sentence(program: CountedProgram, change: BlamedChange, function: str, callee: str, unit: str) -> str:
+    """`function` is the caller, or what is inlined into it."""
+    was, now, caller = change.baseline, change.slow, program.index.functions[change.function].key.name
+    if change.kind is ChangeKind.SELF:
+        takes = f"takes {seconds(now)} of self time; was {seconds(was)}."
+        if walks_bucket(function) and (hashed := hash_of(function)) and now > was > 0:
+            walked = walked_nodes(program.iterations.get(change.function), now / was, hashed)
+            return f"One call of {without_template_arguments(function)} {takes} {walked}"
+        return f"One call of {function} {takes}"
+    if change.kind is ChangeKind.OUTSIDE:
+        return f"{function} is entered {_times(now)} per {unit} from code that is not counted; was {_number(was)}."
+    of_whom = "" if function == caller else f" of {caller}"
+    if was == 0:
+        return f"{function} calls {callee} {_per_call(now, of_whom)}; it did not before."
+    if now == 0:
+        return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
+    before = _per_call(was, "") if min(was, now) < _RARE else _number(was)
+    return f"{function} calls {callee} {_per_call(now, of_whom)}; was {before}."
+
+
+def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: str) -> str:
+    """A call goes on from the first node of its bucket to the next, and so on."""
+    if iterations is None or iterations[1] <= iterations[0]:
+        return f"It walks the nodes of a bucket, which takes {longer:.1f} times as long: look at {hashed}."
+    before, after = (1 + one for one in iterations)
+    return (
+        f"It looks at {_number(after)} nodes of a bucket per call; was {_number(before)}. That is "
+        f"{_number(after / before)} times as many nodes per bucket: look at {hashed}."
+    )
+
+
+def _per_call(value: float, of_whom: str) -> str:
+    if value < _RARE:
+        return f"once in {_number(1 / value)} calls{of_whom}"
+    return f"{_times(value)} per call{of_whom}"
+
+
+def _times(value: float) -> str:
+    return "once" if value == 1 else f"{_number(value)} times"
+
+
+def _number(value: float) -> str:
+    return count(float(f"{value:.3g}") if value < 1000 else round(value))

@@ -1,0 +1,1 @@
+"""The next command to type."""

@@ -1,0 +1,1 @@
+"""From claims to one ranking of suspects."""

@@ -1,0 +1,128 @@
+"""Every total of the runs that clearly changed, whatever the symptom is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from whyperf.diagnose.measured.measures import Measures
+from whyperf.diagnose.measured.significance import Direction, Measure, judge
+from whyperf.diagnose.settings import DiagnoseSettings, Floors
+from whyperf.diagnose.verdict import PEAK_BYTES, TotalChange
+from whyperf.engines.kernel.system_calls import CHILDREN, LOCKS, SLEEPS, SOCKETS, STORAGE
+from whyperf.engines.quantities import count, seconds
+from whyperf.engines.run import Run
+from whyperf.recording.sealed.manifest import ThreadTimes
+
+_CALLS = {
+    "lock_wait_s": LOCKS,
+    "storage_wait_s": STORAGE,
+    "child_wait_s": CHILDREN,
+    "sleep_s": SLEEPS,
+    "socket_wait_s": SOCKETS,
+}
+_NAMES = {
+    "cpu_s": "CPU time",
+    "sampled_cpu_s": "sampled CPU time",
+    "wall_s": "elapsed time",
+    "own_s": "elapsed time without the run queue",
+    PEAK_BYTES: "peak memory",
+    "run_queue_s": "time in the run queue",
+    "lock_wait_s": "waiting for locks and conditions",
+    "storage_wait_s": "waiting for storage",
+    "child_wait_s": "waiting for child processes",
+    "sleep_s": "sleeping",
+    "socket_wait_s": "waiting for sockets",
+    "major_faults": "major page faults",
+    "context_switches": "context switches",
+    "read_bytes": "bytes read from storage",
+    "written_bytes": "bytes written to storage",
+}
+# Below these a total is too small to matter, however much it changed: what a tick, a page cache or an allocator does.
+_LEAST = {"major_faults": 100, "context_switches": 1000, "read_bytes": 8 << 20, "written_bytes": 8 << 20}
+_LEAST_S = 0.05
+
+
+def total_changes(
+    good: Sequence[Run], bad: Sequence[Run], measures: Measures, settings: DiagnoseSettings
+) -> tuple[TotalChange, ...]:
+    """Of those that are certain, the largest first."""
+
+    def collect(name: str, figure: Callable[[Run], float]) -> Measure:
+        units = [[run.work.count if measures.per_unit else 1.0 for run in side] for side in (good, bad)]
+        figures = (
+            tuple(figure(run) / by for run, by in zip(side, divided, strict=True))
+            for side, divided in zip((good, bad), units, strict=True)
+        )
+        return Measure(name, *figures)
+
+    every = [
+        measures.cpu,
+        measures.wall,
+        measures.memory,
+        collect("major_faults", lambda run: run.manifest.totals.major_faults),
+        collect("read_bytes", lambda run: run.manifest.totals.read_bytes),
+        collect("written_bytes", lambda run: run.manifest.totals.written_bytes),
+    ]
+    if all(run.manifest.totals.threads for run in (*good, *bad)):
+        waits = {run: _waits(run.manifest.totals.threads) for run in (*good, *bad)}
+        every += [collect(name, partial(_waited, waits, name)) for name in (*_CALLS, "run_queue_s")]
+        every.append(collect("context_switches", lambda run: sum(one.turns for one in run.manifest.totals.threads)))
+    changes = [one for measure in every if (one := _change(measure, measures, settings)) is not None]
+    return tuple(sorted(changes, key=lambda one: -_factor(one)))
+
+
+def sentence(changes: Sequence[TotalChange], shown: str) -> str:
+    """In one line, without what is the symptom itself."""
+    said = [
+        f"{_NAMES[one.measure]} {_amount(one, one.bad)}, was {_amount(one, one.good)}"
+        for one in changes
+        if one.measure != shown
+    ]
+    return f"Also changed: {'; '.join(said)}." if said else ""
+
+
+def _change(measure: Measure, measures: Measures, settings: DiagnoseSettings) -> TotalChange | None:
+    units = measures.units.bad_mean if measures.per_unit and measure is not measures.memory else 1.0
+    floors = {
+        "cpu_s": settings.cpu,
+        "sampled_cpu_s": settings.cpu,
+        "wall_s": settings.wall,
+        "own_s": settings.wall,
+        PEAK_BYTES: settings.memory,
+    }
+    least = settings.memory_bytes if measure.name == PEAK_BYTES else _LEAST.get(measure.name, _LEAST_S)
+    if abs(measure.excess) * units < least:
+        return None
+    change = judge(measure, floors.get(measure.name, _OTHERS)).change
+    if change not in (Direction.GREW, Direction.SHRANK):
+        return None
+    return TotalChange(measure.name, measure.good_mean, measure.bad_mean)
+
+
+_OTHERS = Floors(relative=0.5, single_relative=1.5)  # these vary more than time does from run to run
+
+
+def _waits(threads: Sequence[ThreadTimes]) -> dict[str, float]:
+    found: defaultdict[str, float] = defaultdict(float)
+    for thread in threads:
+        found["run_queue_s"] += thread.runnable_s
+        for name, calls in _CALLS.items():
+            found[name] += sum(thread.blocked_s.get(call, 0.0) for call in calls)
+    return found
+
+
+def _waited(waits: Mapping[Run, Mapping[str, float]], name: str, run: Run) -> float:
+    return waits[run][name]
+
+
+def _factor(change: TotalChange) -> float:
+    less, more = sorted((change.good, change.bad))
+    return more / less if less > 0 else float("inf")
+
+
+def _amount(change: TotalChange, value: float) -> str:
+    if change.measure.endswith("_s"):
+        return seconds(value)
+    return f"{value / 1e6:,.0f} MB" if change.measure.endswith("bytes") else count(round(value, 1))

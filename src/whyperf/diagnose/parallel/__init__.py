@@ -1,0 +1,1 @@
+"""The work of a comparison, done by other processes or machines."""

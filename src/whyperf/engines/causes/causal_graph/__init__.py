@@ -1,0 +1,1 @@
+"""One traced recording as a graph: what threads did and waited for, and what brought about what."""

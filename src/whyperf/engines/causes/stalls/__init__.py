@@ -1,0 +1,1 @@
+"""Which waits and turns are out of the ordinary."""

@@ -1,0 +1,1 @@
+"""From a stalled wait to whoever made it last."""

@@ -1,0 +1,1 @@
+"""Which relation of a symptom changed, and which of these changes is no effect of another."""

@@ -1,0 +1,1 @@
+"""What was executed in deep recordings, in numbers that both sides of a comparison share."""

@@ -1,0 +1,1 @@
+"""Changed relations as ranked candidates, and these as findings."""

@@ -1,0 +1,1 @@
+"""What stays the same between runs: functions by name, system calls by number."""

@@ -1,0 +1,1 @@
+"""The log that a recorder writes while the target runs."""

@@ -1,0 +1,1 @@
+"""What each table of a sealed recording holds."""

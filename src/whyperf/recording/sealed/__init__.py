@@ -1,0 +1,1 @@
+"""Sealed recordings: reading them without trust, writing them, and their manifest."""

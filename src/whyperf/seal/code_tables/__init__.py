@@ -1,0 +1,1 @@
+"""Tables about code: frames, functions, modules, decisions, source."""

@@ -1,0 +1,1 @@
+"""Tables about values: what variables held, what they are for, and what of them is kept."""

@@ -1,0 +1,83 @@
+"""What the time of real threads goes into."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE_S
+from whyperf.collect.usage.thread_times import QuotaWatch, ThreadAccounts
+
+_PROGRAM = """
+import os, sys, threading, time
+def sleep():
+    time.sleep(60)
+threading.Thread(target=sleep, daemon=True).start()
+threading.Thread(target=lambda: os.read(0, 1), daemon=True).start()
+print("ready", flush=True)
+while True:
+    sum(range(10000))
+"""
+
+
+def test_threads_are_told_apart_by_what_they_do():
+    # GIVEN a process with a thread that computes, one that sleeps and one that reads a pipe
+    with subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        try:
+            assert program.stdout is not None and program.stdout.readline()
+            threads = [(program.pid, int(one)) for one in os.listdir(f"/proc/{program.pid}/task")]  # noqa: PTH208
+            accounts = ThreadAccounts(program.pid)
+            accounts.open_window(threads, time.monotonic())
+            deadline = time.monotonic() + PATIENCE_S
+            # WHEN it is looked at until the first has had a CPU for a while
+            while time.monotonic() < deadline:
+                time.sleep(0.05)
+                accounts.look(threads, time.monotonic())
+                if max(one.run_s for one in accounts.times()) > 0.2:
+                    break
+        finally:
+            program.kill()
+    times = accounts.times()
+    (main,) = (one for one in times if one.main)
+    others = [one for one in times if not one.main]
+    # THEN that one ran, and the others waited, each in its own call
+    assert main.run_s > 0.2 > max(one.run_s for one in others)
+    assert {call for one in others for call in one.blocked_s} >= {"read:pipe"}
+    assert any("nanosleep" in call or call == "futex" for one in others for call in one.blocked_s)
+    for one in times:
+        assert one.run_s + one.runnable_s + sum(one.blocked_s.values()) == pytest.approx(one.lived_s, rel=0.2, abs=0.1)
+
+
+def test_a_group_without_a_quota_is_never_stopped():
+    watch = QuotaWatch(os.getpid())
+    watch.look()
+    watch.look()
+    assert watch.throttled_s >= 0.0
+    if not watch.throttled_s:
+        assert watch.cpus == 0.0
+
+
+@pytest.mark.parametrize(("version", "text", "expected"), [
+    (2, "nr_throttled 3\nthrottled_usec 1500000\n", 1.5),
+    (1, "nr_throttled 3\nthrottled_time 1500000000\n", 1.5),
+])  # fmt: skip
+def test_both_versions_of_control_groups_are_read(tmp_path: Path, monkeypatch, version, text, expected):
+    group = tmp_path / "group"
+    group.mkdir()
+    (group / "cpu.stat").write_text(text.replace("1500000", "0", 1) if version == 2 else text.replace("15", "00", 1))
+    if version == 2:
+        (group / "cpu.max").write_text("25000 100000\n")
+    else:
+        (group / "cpu.cfs_quota_us").write_text("25000\n")
+        (group / "cpu.cfs_period_us").write_text("100000\n")
+    monkeypatch.setattr("whyperf.collect.usage.thread_times._cpu_statistics", lambda _pid: [group / "cpu.stat"])
+    watch = QuotaWatch(1)
+    watch.look()
+    (group / "cpu.stat").write_text(text)
+    watch.look()
+    assert (watch.throttled_s, watch.cpus) == (pytest.approx(expected), 0.25)

@@ -1,0 +1,147 @@
+"""What kind of trouble it is, by everything that the first runs measured."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
+from whyperf.ci.judging import judge_change
+from whyperf.ci.state import BenchmarkState
+from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.verdict import VerdictKind
+from whyperf.recording.sealed.latency import LatencyCount
+from whyperf.recording.sealed.manifest import ThreadTimes
+
+
+def thread(name, lived_s, run_s=0.0, runnable_s=0.0, *, main=False, **blocked_s):
+    return ThreadTimes(name, main, lived_s, run_s, runnable_s, 10, blocked_s)
+
+
+def requests(median_s, tail_s, count=2000, tail=0.02, seed=0):
+    """Of which a part takes far longer than the rest."""
+    draw, counted = random.Random(seed), LatencyCount("driver")
+    counted.add((tail_s if draw.random() < tail else median_s) * draw.uniform(0.9, 1.1) for _ in range(count))
+    return counted.latency
+
+
+def test_a_poller_in_the_run_queue_hides_no_sleep_of_a_server():
+    # GIVEN a server whose main thread sleeps for 6 s more, beside a thread that polls and queued for 4 s
+    def side(asleep_s, queued_s, wall_s):
+        main = thread("server", wall_s, 0.5, main=True, clock_nanosleep=asleep_s, epoll_wait=wall_s - asleep_s - 0.5)
+        poller = thread("poller", wall_s, 0.01, queued_s, clock_nanosleep=wall_s - queued_s)
+        return runs(STACKS, wall_s=wall_s, stopped_by="driver", cpu_wait_s=queued_s, thread_times=(main, poller))
+
+    verdict = diagnose(side(0.5, 0.0, 4.0), side(6.5, 4.0, 10.0))
+    assert (verdict.kind, verdict.symptom.kind, verdict.symptom.measure) == (VerdictKind.DIFFERENCE, "wait", "wall_s")
+
+
+def test_workers_of_a_server_that_get_no_cpu_are_no_wait():
+    def side(queued_s, wall_s):
+        worker = thread("worker", wall_s, 1.5, queued_s, futex=wall_s - queued_s - 1.5)
+        return runs(STACKS, wall_s=wall_s, stopped_by="driver", cpu_wait_s=queued_s, thread_times=(worker,))
+
+    verdict = diagnose(side(0.0, 4.0), side(8.0, 12.0))
+    assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.NONE, "external")
+
+
+def test_a_little_more_cpu_time_of_many_threads_does_not_hide_twice_the_elapsed_time():
+    # GIVEN eight threads that use 3 s more of CPU time together, and take 2 s longer side by side
+    def side(cpu_each_s, wall_s):
+        names = [thread("worker", wall_s, cpu_each_s, futex=wall_s - cpu_each_s) for _ in range(8)]
+        stacks = [(("worker", "serve"), 8 * cpu_each_s)]
+        return runs(stacks, wall_s=wall_s, thread_times=(thread("main", wall_s, main=True, futex=wall_s), *names))
+
+    verdict = diagnose(side(0.8, 1.0), side(1.2, 3.0))
+    assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "wall_s")
+    assert any("CPU time 9.60 s, was 6.40 s" in note for note in verdict.notes)
+
+
+def test_the_tail_of_requests_is_the_symptom_and_fails_the_gate():
+    # GIVEN requests whose p99 went from 0.9 to 81 ms, at a third more CPU time
+    good = [
+        one for seed in range(3) for one in runs(STACKS, [1.0], wall_s=4.0, latency=requests(5e-4, 9e-4, seed=seed))
+    ]
+    bad = [
+        one
+        for seed in range(3)
+        for one in runs(STACKS, [1.3], wall_s=4.4, latency=requests(5e-4, 81e-3, seed=10 + seed))
+    ]
+    verdict = diagnose(good, bad)
+    # THEN that is what is said
+    assert (verdict.kind, verdict.symptom.kind, verdict.symptom.measure) == (
+        VerdictKind.DIFFERENCE, "latency", "latency_p99_s",
+    )  # fmt: skip
+    assert verdict.symptom.sentence.startswith("p99 of a request: 8")
+    (tail,) = (one for one in verdict.percentiles if one.percentile == 99)
+    assert tail.good_interval[0] <= tail.good <= tail.good_interval[1] < tail.bad_interval[0] <= tail.bad
+    assert tail.certain
+    # AND the gate does not let it pass
+    judged = judge_change(verdict, lambda: diagnose(bad, good), threshold=0.1)
+    assert judged.state is BenchmarkState.SLOWER
+    assert "p99 latency" in judged.sentence
+
+
+def test_calls_that_take_longer_are_called_so():
+    def side(tail_s):
+        latency = replace(requests(5e-4, tail_s), source="calls", function="handle")
+        return runs(STACKS, wall_s=4.0, latency=latency)
+
+    verdict = diagnose(side(9e-4), side(81e-3))
+    assert verdict.symptom.sentence.startswith("p99 of a call of handle: 79")
+    assert (verdict.symptom.kind, verdict.symptom.unit) == ("latency", "call")
+
+
+def test_requests_as_quick_as_before_are_no_symptom():
+    def side(first):
+        return [
+            one for seed in range(3) for one in runs(STACKS, [1.0], latency=requests(5e-4, 9e-3, seed=first + seed))
+        ]
+
+    verdict = diagnose(side(0), side(100))
+    assert verdict.kind is VerdictKind.NONE
+    assert not any(one.certain for one in verdict.percentiles)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_busy_machine_is_said_first(busy):
+    queued = 7.0 if busy else 0.1
+
+    def side(asleep_s):
+        wall_s = 3.0 + asleep_s + queued
+        main = thread("tool", wall_s, 3.0, queued, main=True, clock_nanosleep=asleep_s)
+        return runs(STACKS, wall_s=wall_s, cpu_wait_s=queued, main_cpu_wait_s=queued, thread_times=(main,))
+
+    verdict = diagnose(side(0.0), side(12.0))
+    assert verdict.machine.startswith("The machine was busy") is busy
+    # THEN the program's own time decides
+    assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s" if busy else "wall_s")
+
+
+def test_a_cpu_quota_is_named():
+    good = runs(STACKS, wall_s=3.1, main_cpu_wait_s=0.0)
+    bad = runs(
+        STACKS, wall_s=12.0, cpu_wait_s=8.9, main_cpu_wait_s=8.9, throttled_s=6.0, quota_cpus=0.25,
+        thread_times=(thread("tool", 12.0, 3.0, 8.9, main=True),),
+    )  # fmt: skip
+    verdict = diagnose(good, bad)
+    assert (verdict.kind, verdict.symptom.kind, verdict.machine) == (VerdictKind.DIFFERENCE, "external", "")
+    assert "CPU quota" in verdict.symptom.sentence and "0.25 CPUs" in verdict.symptom.sentence
+
+
+def test_every_other_total_that_changed_is_said():
+    slow = runs(SLOW, wall_s=7.0, major_faults=50_000)
+    verdict = diagnose(runs(STACKS, wall_s=3.0), slow)
+    (line,) = (note for note in verdict.notes if note.startswith("Also changed: "))
+    assert "major page faults 50,000, was 0" in line
+    assert "elapsed time 7.00 s, was 3.00 s" in line
+    assert [one.measure for one in verdict.totals] == ["major_faults", "cpu_s", "wall_s"]
+
+
+def test_why_the_confidence_is_not_high_is_said():
+    few = diagnose(runs(STACKS, [1.0, 1.01]), runs(SLOW, [1.0, 1.01]))
+    (suspect,) = few.suspects
+    assert (suspect.confidence, suspect.doubt) == ("medium", "only 2 runs of a kind; --runs 3 would raise it")
+    assert diagnose(runs(STACKS), runs(SLOW)).suspects[0].doubt == ""
