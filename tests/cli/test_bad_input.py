@@ -151,6 +151,13 @@ def test_compare_keeps_what_is_in_the_folder(whyperf: Whyperf, tmp_path: Path) -
     assert "is not empty" in sentence(done, 1)
 
 
+def test_a_refused_comparison_leaves_no_folder(whyperf: Whyperf, tmp_path: Path) -> None:
+    command = ["compare", "--latency", "no_such_function", "/bin/true", "/bin/true", "-o", "both"]
+    done = whyperf(*command)
+    assert done.returncode == 1 and "have a function of that name" in done.stderr
+    assert not (tmp_path / "both").exists()
+
+
 def test_a_mistake_of_ours_is_no_traceback_either(whyperf: Whyperf, tmp_path: Path) -> None:
     # GIVEN a broken installation: the recording library's stub shadows the real one
     (tmp_path / "shadow").mkdir()

@@ -46,14 +46,20 @@ def _passes(
         clock.now += counting_s
         return recorded, answer
 
-    def proven(_self: FurtherPasses, answer: Any, until: float) -> Any:
+    def functions(_self: FurtherPasses, _answer: Any, until: float) -> tuple[()]:
+        made.append(("functions", until - clock.now))
+        return ()
+
+    def proven(_self: FurtherPasses, answer: Any, until: float, _functions: Any) -> Any:
         made.append(("proof", until - clock.now))
         return answer
 
     monkeypatch.setattr(further_passes, "time", clock)
     monkeypatch.setattr(FurtherPasses, "_take", take)
+    monkeypatch.setattr(FurtherPasses, "_functions", functions)
     monkeypatch.setattr(FurtherPasses, "_proven", proven)
-    plan = Namespace(adapted=None, measuring=Namespace(clock="cpu", memory_interval=0), counts=False)
+    measuring = Namespace(clock="cpu", memory_interval=0, work_count=None, latency=None)
+    plan = Namespace(adapted=None, measuring=measuring, counts=False)
     args = Namespace(prove=prove, budget=budget, trace=False)
     passes = FurtherPasses(cast(ComparisonPlan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})
     first = First({side: [Path("a")] for side in Side}, 30.0, 3)
@@ -63,11 +69,17 @@ def _passes(
 
 def test_half_of_the_time_is_kept_for_a_proof_that_the_user_wants(monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN that counting takes about 20 s
-    assert _passes(monkeypatch, budget=60.0, prove=True, counting_s=20.0) == [("counts", 60.0), ("proof", 40.0)]
+    made = _passes(monkeypatch, budget=60.0, prove=True, counting_s=20.0)
+    assert made == [("functions", 60.0), ("counts", 60.0), ("proof", 40.0)]
     # WHEN half of the time is less than that, THEN it is not begun, and the proof is tried nevertheless
-    assert _passes(monkeypatch, budget=30.0, prove=True, counting_s=20.0) == [("proof", 30.0)]
+    made = _passes(monkeypatch, budget=30.0, prove=True, counting_s=20.0)
+    assert made == [("functions", 30.0), ("proof", 30.0)]
 
 
 def test_by_itself_a_proof_is_made_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _passes(monkeypatch, budget=30.0, prove=False, counting_s=20.0) == [("counts", 30.0)]
-    assert _passes(monkeypatch, budget=400.0, prove=False, counting_s=20.0) == [("counts", 400.0), ("proof", 380.0)]
+    # THEN of two builds functions come first where six pairs fit
+    made = _passes(monkeypatch, budget=60.0, prove=False, counting_s=20.0)
+    assert made == [("functions", 60.0), ("counts", 60.0)]
+    made = _passes(monkeypatch, budget=400.0, prove=False, counting_s=20.0)
+    assert made == [("functions", 400.0), ("counts", 400.0), ("proof", 380.0)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report import verdicts
-from whyperf.comparison.passes import Pass, fits, further_pass, seconds_of
+from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
 from whyperf.diagnose.further_recordings.next_step import NextStep
 
 
@@ -59,3 +59,12 @@ def test_as_many_pairs_again_fit_into_as_long_again() -> None:
     assert fits(seconds_of(Pass.TRACE, first_s / 3, 3), first_s - 0.5)
     assert fits(seconds_of(Pass.COUNTS, first_s / 3, 3), first_s - 0.5)
     assert not fits(seconds_of(Pass.PROOF, first_s / 3, 3), first_s)
+
+
+def test_functions_of_another_build_are_tried_first_where_runs_are_short() -> None:
+    slower, left_s = verdicts.difference(), SHORTEST_BUDGET_S
+    assert functions_first(slower, (), 10.0, left_s)
+    assert not functions_first(slower, (), 20.0, left_s)
+    assert not functions_first(slower, {Pass.PROOF}, 1.0, left_s)
+    assert not functions_first(verdicts.waiting(), (), 1.0, left_s)
+    assert not functions_first(verdicts.nothing(), (), 1.0, left_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import sys
@@ -142,12 +143,18 @@ def _compare(args: argparse.Namespace) -> int:
 def _recorded(plan: ComparisonPlan, args: argparse.Namespace, compared: ComparedCommits | None) -> int:
     choose_page(args, plan.folder)
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
+    is_new = not plan.folder.exists()
     try:
         status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes, compared)
     except KeyboardInterrupt:
         raise _interrupted(plan.folder, outcomes) from None
     except BrokenPipeError:  # nobody reads the report any more; what was recorded is worth a diagnosis later
         _say_where(plan.folder)
+        raise
+    except WhyperfError:
+        if is_new:
+            with contextlib.suppress(OSError):
+                plan.folder.rmdir()  # where nothing was recorded
         raise
     _say_where(plan.folder)
     return status

@@ -19,7 +19,7 @@ from whyperf.cli.quantities import positive_duration, seconds_in_words
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes
 from whyperf.comparison.pairs import record_counting_runs, record_pairs
-from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, further_pass, seconds_of
+from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
@@ -41,7 +41,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="TIME",
         type=positive_duration,
-        help="how long further runs may take that settle the question (default: as long again as the first ones)",
+        help="how long further runs may take (default: as long again as the first ones, at least a minute)",
     )
     group.add_argument("--quick", action="store_true", help="the first runs only")
     group.add_argument(
@@ -84,7 +84,8 @@ class FurtherPasses:
         taken = self._chosen()
         recorded = first.recorded
         wanted = self.args.prove
-        functions = self._functions(answer, ends) if wanted else None
+        tries = wanted or functions_first(answer.verdict, taken, pair_s, budget)
+        functions = self._functions(answer, ends) if tries else None
         if functions and _is_settled(functions):
             return self._proven(answer, ends, functions)
         while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:

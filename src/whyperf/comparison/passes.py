@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from whyperf.diagnose.further_recordings.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
 
-SHORTEST_BUDGET_S = 20.0  # below it nothing further would ever fit
+SHORTEST_BUDGET_S = 60.0  # below it no proof would fit, not even of programs that run for seconds
 _OFF = 1.1
 _PROOF_PAIRS = 14.0  # a chain of some hops, and three runs of each of the five kinds
+_FUNCTIONS_PAIRS = 6.0  # two runs of each kind that a trial of one function takes, and one that tells who is entered
 
 
 class Pass(Enum):
@@ -51,9 +52,19 @@ def further_pass(
     asked = None if step is None else _BY_OPTION.get(step.options[0])
     if asked is not None and asked.kind not in taken:
         return asked
-    if verdict.symptom.kind != "cpu" or not verdict.symptom.measure.endswith("_s"):
+    if not _needs_cpu_time(verdict):
         return _PROVE if wants_proof and Pass.PROOF not in taken else None
     return next((one for one in (_COUNT, _PROVE) if one.kind not in taken), None)
+
+
+def functions_first(verdict: Verdict, taken: Collection[Pass], pair_s: float, left_s: float) -> bool:
+    """Whether functions of another build are tried although nobody asked for a proof."""
+    is_open = verdict.kind.value == "difference" and _needs_cpu_time(verdict) and Pass.PROOF not in taken
+    return is_open and fits(_FUNCTIONS_PAIRS * pair_s, left_s)
+
+
+def _needs_cpu_time(verdict: Verdict) -> bool:
+    return verdict.symptom.kind == "cpu" and verdict.symptom.measure.endswith("_s")
 
 
 def _only_memory_grew(verdict: Verdict) -> bool:

@@ -11,7 +11,8 @@ from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from whyperf.ci.judging import judge_change
 from whyperf.ci.state import BenchmarkState
 from whyperf.diagnose.diagnosis import diagnose
-from whyperf.diagnose.verdict import VerdictKind
+from whyperf.diagnose.measured.total_changes import sentence
+from whyperf.diagnose.verdict import TotalChange, VerdictKind
 from whyperf.recording.sealed.latency import LatencyCount
 from whyperf.recording.sealed.manifest import ThreadTimes
 
@@ -138,6 +139,11 @@ def test_every_other_total_that_changed_is_said():
     assert "major page faults 50,000, was 0" in line
     assert "elapsed time 7.00 s, was 3.00 s" in line
     assert [one.measure for one in verdict.totals] == ["major_faults", "cpu_s", "wall_s"]
+
+
+def test_small_totals_of_small_units_keep_their_digits():
+    change = TotalChange("written_bytes", 120.0, 4_300.0)
+    assert sentence([change], "") == "Also changed: bytes written to storage 4.3 kB, was 120 bytes."
 
 
 def test_why_the_confidence_is_not_high_is_said():

@@ -11,7 +11,7 @@ from whyperf.diagnose.measured.significance import Direction, Measure, judge
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.verdict import PEAK_BYTES, TotalChange
 from whyperf.engines.kernel.system_calls import CHILDREN, LOCKS, SLEEPS, SOCKETS, STORAGE
-from whyperf.engines.quantities import count, seconds
+from whyperf.engines.quantities import count, in_bytes, seconds
 from whyperf.engines.run import Run
 from whyperf.recording.sealed.manifest import ThreadTimes
 
@@ -125,4 +125,4 @@ def _factor(change: TotalChange) -> float:
 def _amount(change: TotalChange, value: float) -> str:
     if change.measure.endswith("_s"):
         return seconds(value)
-    return f"{value / 1e6:,.0f} MB" if change.measure.endswith("bytes") else count(round(value, 1))
+    return in_bytes(value) if change.measure.endswith("bytes") else count(round(value, 1))
