@@ -77,7 +77,9 @@ def recorded(recording_of_true: Path, tmp_path: Path) -> Path:
 
 
 def test_a_sealed_recording_is_opened_without_what_reads_programs(recorded: Path) -> None:
-    check = "import sys; from whyperf.seal import open_recording; open_recording(sys.argv[1]).table('samples')\n"
+    check = (
+        "import sys; from whyperf.seal.opening import open_recording; open_recording(sys.argv[1]).table('samples')\n"
+    )
     check += "sys.exit(bool({'capstone', 'whyperf.debuginfo'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check, recorded], check=False).returncode == 0
 

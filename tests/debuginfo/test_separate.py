@@ -212,7 +212,7 @@ def test_debuginfod_is_asked_only_where_the_user_named_a_server(program: Path, t
     _keep_debug(program, served)
     program.unlink()
     script = (
-        "import sys; from pathlib import Path; from whyperf.debuginfo import describe;"
+        "import sys; from pathlib import Path; from whyperf.debuginfo.describe import describe;"
         "print(describe(sys.argv[1], sys.argv[2], cache=Path(sys.argv[3]), debug_folders=()).debug)"
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DEBUGINFOD_")}

@@ -150,7 +150,7 @@ def test_what_is_no_recording(tmp_path: Path) -> None:
 
 def test_two_readers_at_once_seal_once(tmp_path: Path) -> None:
     rec = record_something(tmp_path / "rec")
-    program = "import sys; from whyperf.seal import seal; print(seal(sys.argv[1]).table('samples').num_rows)"
+    program = "import sys; from whyperf.seal.opening import seal; print(seal(sys.argv[1]).table('samples').num_rows)"
     readers = [
         subprocess.Popen([sys.executable, "-c", program, str(rec.path)], stdout=subprocess.PIPE, text=True)
         for _ in range(3)

@@ -13,8 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.collect.latency.plans import plan_of
-from whyperf.collect.latency.timing import TimedCalls
+from whyperf.collect.latency.plans import LatencyPlan, plan_of
 from whyperf.collect.runs.recorder import Recorder
 from whyperf.collect.runs.work import CalledWork, CountsCalls, DriverWork, OneRun, ReportedWork, WorkAccount
 from whyperf.collect.runs.work_count import counter_for
@@ -53,6 +52,7 @@ from whyperf.recording.sealed.latency import LatencyCount
 from whyperf.recording.sealed.manifest import Sampling, Totals
 
 if TYPE_CHECKING:
+    from whyperf.collect.latency.timing import TimedCalls
     from whyperf.collect.tracer.session import TraceSession
 
 _TICK_S = 0.1
@@ -122,7 +122,7 @@ def record_run(
         )
         with folder.removed_unless_begun():
             allocators.write(folder.raw)
-            timed = TimedCalls(latency, folder.raw) if latency is not None else None
+            timed = _timed_calls(latency, folder.raw) if latency is not None else None
             sampler = Sampler(folder, start, plan, measuring.values_depth)
             sampler.prepare_variables(program.path)
             recorder: Recorder = sampler if tracing is None else _traced(sampler, folder.raw, tracing)
@@ -185,6 +185,12 @@ def _tracing(program: Program, measuring: Measuring) -> Iterator[TraceSession]:
         contextlib.closing(TraceSession(wanted)) as session,
     ):
         yield session
+
+
+def _timed_calls(plan: LatencyPlan, raw: Path) -> TimedCalls:
+    from whyperf.collect.latency.timing import TimedCalls  # numpy, which other recordings need not load
+
+    return TimedCalls(plan, raw)
 
 
 def _traced(sampler: Sampler, raw: Path, session: TraceSession) -> Recorder:
