@@ -161,8 +161,6 @@ while os.path.exists("rec/raw/log-000001") and time.monotonic() < end:
     for _ in range(1000):
         os.write(theirs, b"x")
         os.read(ours, 1)
-for _ in range(60):  # calm, in which stacks are no longer left out
-    time.sleep(0.05)
 """
     whyperf("record", "--trace", "--no-values", "--max-size", "4M", "-o", "rec", "--", "python3", "-c", storm)
     recording = whyperf.recording("rec")
