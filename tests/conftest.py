@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _room(item.path) in _OF_PROCESSES:
             item.add_marker("process")
         if item.nodeid.partition("[")[0] in RETRIED:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=3))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Tests that are tried once more when they fail, each with the reason: other jobs on the machine disturb them.
+"""Tests that are tried up to three times more, each with the reason: other jobs on the machine disturb them.
 
 Every other failure counts, also on a busy machine. This list only gets shorter.
 """
