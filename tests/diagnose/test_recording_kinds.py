@@ -7,8 +7,8 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from tests.diagnose.further_recordings.test_next_step import ALL
-from tests.engines.blame.counted_recordings import counted as calls_counted
+from tests.diagnose.next_command.test_next_step import ALL
+from tests.engines.call_counts.counted_recordings import counted as calls_counted
 from tests.engines.made import recording
 from tests.engines.relations.sketched import sketch
 from tests.engines.relations.test_counting import cursors

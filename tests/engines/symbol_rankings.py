@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.blame import user_nodes
+from whyperf.engines.contexts.responsible_functions import user_nodes
 from whyperf.engines.contexts.indexing import index_contexts
 from whyperf.engines.contexts.inference import follow
 from whyperf.engines.contexts.layers import layers_of

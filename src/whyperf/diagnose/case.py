@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from whyperf.diagnose import wording
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Data, Method, data_notes, gather
-from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped
+from whyperf.diagnose.next_command.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.joining.claims import Claim, claims_of
 from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share

@@ -9,7 +9,7 @@ from typing import Any
 
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Method
-from whyperf.diagnose.further_recordings.settled import open_page
+from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.joining.claims import Claim, Thing, claims_of, thing_of
 from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.joining.join import join

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped, lifecycle_reminder
-from whyperf.diagnose.further_recordings.settled import after
+from whyperf.diagnose.next_command.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.next_command.settled import after
 from whyperf.diagnose.joining.claims import Claim, claims_of
 from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.joining.join import join

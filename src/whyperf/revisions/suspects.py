@@ -9,7 +9,7 @@ from pathlib import Path
 from whyperf.diagnose.verdict import AbnormalVariable, ChangedBy, Revision, Suspect, Verdict
 from whyperf.engines.finding import SourceChange
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.revisions.blame import added_by, removed_by
+from whyperf.revisions.line_commits import added_by, removed_by
 from whyperf.revisions.checkout import Built
 from whyperf.revisions.functions import Extent, RevisionDeclaration, declarations, extent_of
 from whyperf.revisions.git import Repository, commit_of

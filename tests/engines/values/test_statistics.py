@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import anderson_ksamp, false_discovery_control, genpareto
 
 from whyperf.engines.values.autocorrelation import autocorrelation_time
-from whyperf.engines.values.kernels import merge_sorted as compiled
+from whyperf.engines.values.compiled_statistics import merge_sorted as compiled
 from whyperf.engines.values.permutation import permutation_p, shuffled
 from whyperf.engines.values.readings import run_lengths
 from whyperf.engines.values.settings import ValuesSettings

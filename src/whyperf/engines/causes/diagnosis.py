@@ -16,7 +16,7 @@ from whyperf.engines.causes.roles import ThreadRoles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.stalls.anomalies import find_anomalies
 from whyperf.engines.causes.stalls.disturbance import is_disturbance, is_firm, is_usual
-from whyperf.engines.causes.walk.blame import CausalBlame
+from whyperf.engines.causes.walk.stall_walk import StallWalk
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.errors import WhyperfError
 from whyperf.recording.file_backed import large_arrays_in_files
@@ -66,8 +66,8 @@ def find_causes(
 
 def explain(roles: ThreadRoles, normals: Sequence[ThreadRoles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
     """Anomalies that lie on another's path waited along with it and are not reported by themselves."""
-    blame = CausalBlame(roles, normals)
-    stalls = [Stall(one, blame.explain(one)) for one in anomalies]
+    walk = StallWalk(roles, normals)
+    stalls = [Stall(one, walk.explain(one)) for one in anomalies]
     outer = [one for one in stalls if not any(_leads_to(other, one) for other in stalls)]
     outer = [one for one in outer if not _is_part_of_another(one, stalls)] or outer or stalls
     merged: list[Stall] = []

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from whyperf.engines.allocation import Novelty, spend
-from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
+from whyperf.engines.contexts.responsible_functions import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import CountedChain
 from whyperf.engines.contexts.costs import ContextCosts, cost_of, side
 from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings

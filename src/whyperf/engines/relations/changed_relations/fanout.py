@@ -12,7 +12,7 @@ import numpy as np
 
 from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.changed_relations.changed import Counts
-from whyperf.engines.relations.executions.kernels import children_per_parent, distinct, ordinals, within_same
+from whyperf.engines.relations.executions.tree_passes import children_per_parent, distinct, ordinals, within_same
 from whyperf.engines.relations.executions.trace import ExecutionTrace
 
 Edge = tuple[int, int]

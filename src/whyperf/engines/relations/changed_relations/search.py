@@ -18,7 +18,7 @@ from whyperf.engines.relations.changed_relations.relation import Backward, Branc
 from whyperf.engines.relations.changed_relations.sides import Below, RelationsComparison, TraceSide, below
 from whyperf.engines.relations.changed_relations.symptoms import RelationSymptom
 from whyperf.engines.relations.executions.catalogue import NONE
-from whyperf.engines.relations.executions.kernels import inclusive
+from whyperf.engines.relations.executions.tree_passes import inclusive
 from whyperf.recording.schemas.deep_tables import RegionKind
 
 _MOSTLY = 0.5

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from whyperf.engines.blame.attribution import Attribution
-from whyperf.engines.blame.call_graph import CallGraph
+from whyperf.engines.call_counts.attribution import Attribution
+from whyperf.engines.call_counts.call_graph import CallGraph
 
 
 def netted(graph: CallGraph, found: Attribution) -> Attribution:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from whyperf.diagnose.further_recordings.advice import can_run_again, compare_again
+from whyperf.diagnose.next_command.advice import can_run_again, compare_again
 from whyperf.diagnose.measured.latency import PREFIX
 from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.measured.symptom_kind import Nature

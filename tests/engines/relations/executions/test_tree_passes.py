@@ -1,4 +1,4 @@
-"""Compiled kernels against plain twins."""
+"""Compiled passes against plain twins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyperf.engines.grouping import grouped
-from whyperf.engines.relations.executions.kernels import (
+from whyperf.engines.relations.executions.tree_passes import (
     children_per_parent,
     depths,
     distinct,

@@ -51,7 +51,7 @@ class _LetGo:
     segment: int
 
 
-class CausalBlame:
+class StallWalk:
     def __init__(self, stalled: ThreadRoles, normals: Sequence[ThreadRoles]) -> None:
         self.roles, self.graph, self.normals = stalled, stalled.graph, normals
         self.expected = Expectations(stalled, normals)

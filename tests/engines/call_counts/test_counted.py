@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engines.blame.counted_recordings import Calls, counted
+from tests.engines.call_counts.counted_recordings import Calls, counted
 from tests.engines.made import Stacks, recording
-from whyperf.engines.blame.changes import BlamedChange, ChangeKind, Divided, divide
-from whyperf.engines.blame.counted import CountedProgram, CountedRuns, counted_program
+from whyperf.engines.call_counts.changes import BlamedChange, ChangeKind, Divided, divide
+from whyperf.engines.call_counts.counted import CountedProgram, CountedRuns, counted_program
 from whyperf.engines.run import Run
 
 

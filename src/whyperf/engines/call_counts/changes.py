@@ -8,10 +8,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from whyperf.engines.blame.attribution import BlameSettings, attribute
-from whyperf.engines.blame.counted import CallPlace, CountedProgram
-from whyperf.engines.blame.netting import netted
-from whyperf.engines.blame.parameters import parameters
+from whyperf.engines.call_counts.attribution import BlameSettings, attribute
+from whyperf.engines.call_counts.counted import CallPlace, CountedProgram
+from whyperf.engines.call_counts.netting import netted
+from whyperf.engines.call_counts.parameters import parameters
 
 
 class ChangeKind(StrEnum):

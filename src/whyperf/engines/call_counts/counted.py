@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from whyperf.engines.blame.call_graph import CallGraph, Floats
-from whyperf.engines.blame.parameters import Measured
+from whyperf.engines.call_counts.call_graph import CallGraph, Floats
+from whyperf.engines.call_counts.parameters import Measured
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, column, ints
 from whyperf.recording.schemas.call_tables import CallKind

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.engines.blame.graphs import Pair, cost, matrix, pairs
-from whyperf.engines.blame.attribution import Attribution, attribute
-from whyperf.engines.blame.call_graph import CallGraph, Floats
-from whyperf.engines.blame.netting import netted
-from whyperf.engines.blame.parameters import Measured, Parameters, parameters
+from tests.engines.call_counts.graphs import Pair, cost, matrix, pairs
+from whyperf.engines.call_counts.attribution import Attribution, attribute
+from whyperf.engines.call_counts.call_graph import CallGraph, Floats
+from whyperf.engines.call_counts.netting import netted
+from whyperf.engines.call_counts.parameters import Measured, Parameters, parameters
 
 
 @given(pairs())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.blame.call_graph import CallGraph, Floats
+from whyperf.engines.call_counts.call_graph import CallGraph, Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from whyperf.engines.blame.call_graph import CallGraph, Floats
-from whyperf.engines.blame.parameters import Parameters
+from whyperf.engines.call_counts.call_graph import CallGraph, Floats
+from whyperf.engines.call_counts.parameters import Parameters
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import pytest
 from tests.diagnose.joining.test_join import suspect
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from tests.report import verdicts
-from whyperf.diagnose.further_recordings.settled import after
+from whyperf.diagnose.next_command.settled import after
 from whyperf.diagnose.verdict import Symptom, VerdictKind
 from whyperf.engines.run import Run
 from whyperf.recording.sealed.latency import LatencyCount

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.blame.call_graph import CallGraph, Floats, Ints
-from whyperf.engines.blame.parameters import Parameters
+from whyperf.engines.call_counts.call_graph import CallGraph, Floats, Ints
+from whyperf.engines.call_counts.parameters import Parameters
 
 
 @dataclass(frozen=True)
