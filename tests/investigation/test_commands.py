@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from tests.cli.conftest import Whyperf, refused, sentence, whyperf
+from tests.debuginfo.transplants.builds import built
 from tests.proof.test_by_function import SOURCE
-from tests.transplants.builds import built
 from whyperf.report.json import schema
 
 __all__ = ["refused", "whyperf"]  # fixtures

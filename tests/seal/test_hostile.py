@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.collect.dependences import made_stream
+from tests.collect.dependences.made_stream import WHOLE, end, enter, event, module, open_deep_recording, site, watch
 from tests.collect.open_recording import OpenRecording
-from tests.dependences import made_stream
-from tests.dependences.made_stream import WHOLE, end, enter, event, module, open_deep_recording, site, watch
 from tests.seal.test_damage import SYMBOLS, record_something
 from whyperf.errors import WhyperfError
 from whyperf.recording.raw_log import ringrecords

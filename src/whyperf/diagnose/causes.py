@@ -9,13 +9,13 @@ from typing import Any
 
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Method
-from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.joining.claims import Claim, Thing, claims_of, thing_of
 from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.joining.join import join
 from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import path_sentences

@@ -11,9 +11,9 @@ import pytest
 from tests.diagnose.joining.test_join import suspect
 from tests.diagnose.test_diagnosis import NOISE, SLOW, STACKS, runs, scaled
 from whyperf.diagnose.diagnosis import diagnose, examine
+from whyperf.diagnose.joining.join import Joined
 from whyperf.diagnose.next_command.advice import compare_again
 from whyperf.diagnose.next_command.next_step import KnownPossible, RecordedSides, next_step
-from whyperf.diagnose.joining.join import Joined
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import PEAK_BYTES, Symptom, VerdictKind
 from whyperf.engines.run import Run

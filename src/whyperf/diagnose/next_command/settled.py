@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from whyperf.diagnose.next_command.advice import can_run_again, compare_again
 from whyperf.diagnose.measured.latency import PREFIX
 from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.next_command.advice import can_run_again, compare_again
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.run import Run
 from whyperf.recording.names.identity import is_named_by_address

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whyperf.engines.contexts import event_pass
-from whyperf.engines.contexts.indexing import Tree
 from whyperf.engines.contexts.event_pass import Events, InferenceState
+from whyperf.engines.contexts.indexing import Tree
 from whyperf.engines.contexts.records import (
     INSTANCE,
     REGISTER,

@@ -13,9 +13,9 @@ from whyperf.engines.relations.changed_relations.decisions import Deciding
 from whyperf.engines.relations.changed_relations.fanout import Fanout, fanout
 from whyperf.engines.relations.changed_relations.symptoms import RelationSymptom
 from whyperf.engines.relations.executions.catalogue import Catalogue
-from whyperf.engines.relations.executions.tree_passes import inclusive
 from whyperf.engines.relations.executions.loading import Zoomed
 from whyperf.engines.relations.executions.trace import ExecutionTrace
+from whyperf.engines.relations.executions.tree_passes import inclusive
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.recording.schemas.deep_tables import RegionKind
 
