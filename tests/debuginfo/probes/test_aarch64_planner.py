@@ -13,7 +13,7 @@ from tests.collect.counts.machine import MACHINE, Machine
 from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.machines import AARCH64
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable
+from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder, StubSite, movable
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.plan_cache import load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan, PlanFlags, Rows
@@ -49,7 +49,7 @@ def stub_of(plan: PatchPlan, patch: Rows, counted: Container[int]) -> Iterator[s
 
 def built(word: int, kind: CallKind, target: int = -1, *, entered: bool = False) -> list[str]:
     """The stub for a site at 0x5000."""
-    stubs, site = Stubs(), StubSite(kind, 0x5000, 0x4000, target, word)
+    stubs, site = ArmPlanBuilder(), StubSite(kind, 0x5000, 0x4000, target, word)
     if words.is_conditional(word):
         stubs.by_condition(site, entered=entered)
     elif target >= 0:
@@ -72,7 +72,7 @@ def test_calls_by_register() -> None:
 
 def test_the_callees_address_is_not_counted_in() -> None:
     for word, register in ((0xD63F0200, 9), (0xD63F0220, 9), (0xD63F0020, 16), (0xD63F0120, 16)):
-        stubs = Stubs()
+        stubs = ArmPlanBuilder()
         stubs.by_register(StubSite(CallKind.POINTER, 0x5000, 0x4000, -1, word), entered=False)
         plan = stubs.plan("00", PlanFlags.NONE)
         assert plan.stubs[0] & 31 == register
@@ -109,7 +109,7 @@ def test_conditional_jumps_count_when_they_are_taken(word: int, opposite: str) -
 )
 def test_first_instructions_do_elsewhere_what_they_did(word: int, moved: list[str]) -> None:
     assert movable(word) is NotCounted.COUNTED
-    stubs = Stubs()
+    stubs = ArmPlanBuilder()
     stubs.entry(0x5000, 0x5000, word)
     plan = stubs.plan("00", PlanFlags.NONE)
     found = list(stub_of(plan, plan.patches[0], increments_of(plan)))

@@ -167,6 +167,11 @@ def move_half(register: int, half: int, number: int, *, keeps: bool) -> int:
     return (0xF2800000 if keeps else 0xD2800000) | number << 21 | half << 5 | register
 
 
+def load_near(register: int, distance: int) -> int:
+    """64 bits that lie so far behind it."""
+    return 0x58000000 | distance // BYTES << 5 | register
+
+
 def load_like(word: int, register: int) -> int:
     """What a `NEAR_LOAD` into a general register loads, from where a register points to."""
     kind = word >> 30

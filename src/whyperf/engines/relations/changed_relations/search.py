@@ -15,7 +15,7 @@ from whyperf.engines.relations.changed_relations.closure import Origins
 from whyperf.engines.relations.changed_relations.early_exit import way_out
 from whyperf.engines.relations.changed_relations.fanout import Edge, beyond
 from whyperf.engines.relations.changed_relations.relation import Backward, BranchDecision, Forward, Relation
-from whyperf.engines.relations.changed_relations.sides import Below, RelationsComparison, TraceSide, below
+from whyperf.engines.relations.changed_relations.sides import RelationsComparison, TraceSide, WeightBelow, below
 from whyperf.engines.relations.changed_relations.symptoms import RelationSymptom
 from whyperf.engines.relations.executions.catalogue import NONE
 from whyperf.engines.relations.executions.tree_passes import inclusive
@@ -69,7 +69,7 @@ class _Sought:
     comparison: RelationsComparison
     symptom: RelationSymptom
     most: float
-    weights: Below
+    weights: WeightBelow
 
     @property
     def _sides(self) -> tuple[tuple[TraceSide, Floats], tuple[TraceSide, Floats]]:

@@ -111,14 +111,14 @@ def compare_sides(zoomed: Zoomed, symptoms: list[RelationSymptom], settings: Rel
 
 
 @dataclass(frozen=True, eq=False)
-class Below:
+class WeightBelow:
     """A symptom's weight within each region, by side."""
 
     good: Floats
     bad: Floats
 
 
-def below(comparison: RelationsComparison, symptom: RelationSymptom) -> Below:
-    return Below(
+def below(comparison: RelationsComparison, symptom: RelationSymptom) -> WeightBelow:
+    return WeightBelow(
         inclusive(comparison.good.trace.parent, symptom.good), inclusive(comparison.bad.trace.parent, symptom.bad)
     )
