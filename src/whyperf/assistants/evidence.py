@@ -12,8 +12,7 @@ from whyperf.assistants.verdict_file import read_verdict
 from whyperf.diagnose.diagnosis import Diagnosis, examine
 from whyperf.diagnose.explanations import explain as explain_function
 from whyperf.diagnose.recording_kinds import are_deep
-from whyperf.diagnose.verdict import Suspect
-from whyperf.diagnose.verdict import Verdict
+from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.engines.quantities import percent
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.explain import VariableExplanation, explain_variable

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.architecture import HERE
+from tests.collect.dependences.producers import producers_of
 from tests.collect.dependences.tool_run import functions_of, plan_text, record, tools
 from tests.patience import PATIENCE_S
 from whyperf.collect import _dependences
@@ -163,7 +164,7 @@ def test_damage_is_survived(whole_stream: bytes, tmp_path_factory: pytest.TempPa
     assert (decoded.site < len(stream.sites)).all()
     assert (decoded.region < len(decoded.regions)).all()
     numbers = range(1, stream.events + 1)
-    assert all((decoded.producers_of(e) < e).all() for e in numbers)
+    assert all((producers_of(decoded, e) < e).all() for e in numbers)
 
 
 def _sealed_again(stream: bytes) -> bytes:

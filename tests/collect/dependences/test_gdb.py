@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.architecture import HERE
+from tests.collect.dependences.producers import Producer, kinds_of, producers_of
 from tests.collect.dependences.tool_run import record
 from tests.patience import PATIENCE_S
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependences.stream import Producer
 
 if HERE is X86_64:
     from tests.collect.dependences.x86_accesses import address_expression, stores
@@ -61,7 +61,7 @@ def test_loads_of_a_real_program_read_what_gdb_saw_written(tmp_path: Path) -> No
         at = int(addresses[event])
         before, latest[at] = latest.get(at, 0), event
         executions[at] += 1
-        memory = decoded.producers_of(event)[decoded.kinds_of(event) == Producer.MEMORY]
+        memory = producers_of(decoded, event)[kinds_of(decoded, event) == Producer.MEMORY]
         if len(memory) == 1 and before and before < memory[0]:
             candidates.append((at, executions[at], int(addresses[memory[0]])))
     settings = tmp_path / "settings.json"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.dependences.producers import Producer, kinds_of, producers_of
 from tests.collect.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependences.stream import Producer
 
 TARGET = Path(__file__).parent / "targets" / "handed.c"
 
@@ -29,7 +29,7 @@ def test_producers_of_other_threads_and_of_handlers(flags: tuple[str, ...], tmp_
     read = [
         (event, int(producer))
         for event in range(1, stream.events + 1)
-        for producer in decoded.producers_of(event)[decoded.kinds_of(event) == Producer.MEMORY]
+        for producer in producers_of(decoded, event)[kinds_of(decoded, event) == Producer.MEMORY]
     ]
     # THEN each of the 16 sums has its own store of the other thread as its producer, and what was left behind its one
     handed = [producer for event, producer in read if inside("consume", event) and inside("produce", producer)]

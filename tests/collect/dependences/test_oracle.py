@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, Phase, given, reject, settings
 from tests.architecture import HERE
 from tests.collect.dependences.effects import UnknownInstructionError
 from tests.collect.dependences.oracle import OracleEvent, trace
+from tests.collect.dependences.producers import Producer, kinds_of, producers_of
 from tests.collect.dependences.programs import FUNCTIONS, compiled, programs
 from tests.collect.dependences.tool_run import functions_of, plan_text, record
 from whyperf.collect.architecture import X86_64
-from whyperf.collect.dependences.stream import DecodedStream, Producer, Stream
+from whyperf.collect.dependences.stream import DecodedStream, Stream
 
 # A few programs that are always the same; with the variable set, so many new ones.
 CHOSEN = os.environ.get("WHYPERF_ORACLE_EXAMPLES")
@@ -35,7 +36,7 @@ SCALARS = [("-O0",), ("-O2", "-fno-tree-vectorize"), ("-Os",)]
 def recorded_events(stream: Stream, decoded: DecodedStream) -> list[OracleEvent]:
     events = []
     for event in range(1, stream.events + 1):
-        producers, kinds = decoded.producers_of(event), decoded.kinds_of(event)
+        producers, kinds = producers_of(decoded, event), kinds_of(decoded, event)
 
         def of(kind: Producer, producers=producers, kinds=kinds) -> frozenset[int]:
             return frozenset(producers[kinds == kind].tolist())

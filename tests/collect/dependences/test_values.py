@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.collect.dependences.producers import Producer, kinds_of, producers_of
 from tests.collect.dependences.tool_run import functions_of, plan_text, record
-from whyperf.collect.dependences.stream import DecodedStream, Producer, SiteFlag, Stream
+from whyperf.collect.dependences.stream import DecodedStream, SiteFlag, Stream
 
 TARGET = Path(__file__).parent / "targets" / "data.c"
 
@@ -26,12 +27,12 @@ def _flattened(decoded: DecodedStream, event: int) -> set[int]:
     """An event's memory producers, looking through JOIN events."""
     found, waiting = (
         set[int](),
-        [int(p) for p in decoded.producers_of(event)[decoded.kinds_of(event) == Producer.MEMORY]],
+        [int(p) for p in producers_of(decoded, event)[kinds_of(decoded, event) == Producer.MEMORY]],
     )
     while waiting:
         producer = waiting.pop()
         if decoded.join[producer]:
-            waiting += decoded.producers_of(producer).tolist()
+            waiting += producers_of(decoded, producer).tolist()
         else:
             found.add(producer)
     return found
@@ -69,8 +70,8 @@ def test_copies_keep_the_bytes_of_their_makers(program: Path) -> None:
     stream = record(program, plan)
     decoded = stream.decode()
     # THEN vector moves of 16 or 32 bytes do not mix the numbers that they carry
-    loads = [e for e in _events_in(stream, decoded, 1) if (decoded.kinds_of(e) == Producer.MEMORY).any()]
-    assert not any(decoded.join[p] for e in loads for p in decoded.producers_of(e))
+    loads = [e for e in _events_in(stream, decoded, 1) if (kinds_of(decoded, e) == Producer.MEMORY).any()]
+    assert not any(decoded.join[p] for e in loads for p in producers_of(decoded, e))
 
 
 def test_every_update_of_a_variable(program: Path) -> None:

@@ -17,7 +17,6 @@ _Number = TypeVar("_Number", int, Words)
 
 BYTES = 4
 PAGE_BITS = 12
-NO_OPERATION = 0xD503201F
 TRAP = 0xD4200000 | 0x575 << 5
 """As native/probes/aarch64/words.h has it."""
 _JUMP, _CALL = 0x14000000, 0x94000000
