@@ -19,8 +19,7 @@ from markdown_it import MarkdownIt
 
 from whyperf.ci.json import schema, to_json
 from whyperf.ci.junit import to_junit
-from whyperf.ci.markdown import MARKER, bar, to_markdown
-from whyperf.ci.markdown_text import block, code, plain
+from whyperf.ci.markdown import MARKER, bar, block, code, plain, to_markdown
 from whyperf.ci.result import Cause, Report, Result
 from whyperf.ci.sarif import to_sarif
 from whyperf.ci.terminal import render

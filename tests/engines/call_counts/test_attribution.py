@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from tests.engines.call_counts.graphs import Pair, cost, matrix, pairs
 from whyperf.engines.call_counts.attribution import Attribution, attribute
 from whyperf.engines.call_counts.call_graph import CallGraph, Floats
-from whyperf.engines.call_counts.netting import netted
+from whyperf.engines.call_counts.changes import netted
 from whyperf.engines.call_counts.parameters import Measured, Parameters, parameters
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from whyperf.collect.setup import folder as folders
 from whyperf.collect.setup.start import Start
 from whyperf.collect.tracer.system_call_numbers import number_calls
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
-from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
+from whyperf.importers.perf_data.bookkeeping import Exited, Happening, Renamed
 from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
 from whyperf.importers.perf_data.notes import notes_of
 from whyperf.importers.perf_data.participants import participants
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
-from whyperf.importers.perf_data.whole_program import WholeProgram, command_of, whole_program
 from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.manifest import Host, Sampling, Totals, TraceSummary
@@ -30,6 +29,9 @@ from whyperf.seal.evidence import RawEvidence, without_samples
 from whyperf.seal.progress import Progress, silently
 from whyperf.seal.sealing import sealed_tables
 from whyperf.seal.symbols import DebugInfo
+
+_RUNNABLE = 0
+_NAME_CHARACTERS = 15  # that the kernel keeps of a thread's name
 
 
 def import_perf_data(path: Path, output: Path, *, force: bool = False, progress: Progress | None = None) -> Recording:
@@ -151,3 +153,52 @@ def _totals(read: PerfData, records: Records) -> Totals:
         major_faults=0,
         cpu_wait_s=longest_wait_for_a_cpu_s(records),
     )
+
+
+def longest_wait_for_a_cpu_s(records: Records) -> float:
+    """While other programs had the CPUs, of the thread that waited the longest in all; `records` are in time order.
+
+    A thread that was preempted waits until something is seen of it again: perf shows who leaves a CPU, but not always
+    who comes.
+    """
+    order = np.argsort(records["tid"], kind="stable")
+    tid, time = records["tid"][order], records["time"][order].astype(np.int64)
+    preempted = (records["kind"][order] == EventKind.SWITCH) & (records["result"][order] == _RUNNABLE) & (tid != 0)
+    seen_again = np.flatnonzero(preempted[:-1] & (tid[1:] == tid[:-1]))
+    if not len(seen_again):
+        return 0.0
+    threads, number = np.unique(tid[seen_again], return_inverse=True)
+    waited = np.bincount(number, time[seen_again + 1] - time[seen_again], minlength=len(threads))
+    return float(waited.max()) / 1e9
+
+
+@dataclass(frozen=True)
+class WholeProgram:
+    """The process that perf started."""
+
+    name: str  # of the thread, as the kernel has it
+    begin: int
+    end: int
+
+
+def whole_program(happenings: Sequence[Happening], scope: str) -> WholeProgram | None:
+    """Whether perf recorded a program from its start to its end: then the file is a run of it. None where others were
+    watched too, or its end was not seen.
+    """
+    started = next((one for one in happenings if isinstance(one, Renamed) and one.by_exec and one.time), None)
+    if scope != "tree" or started is None:
+        return None
+    pid = started.pid
+    ended = [one.time for one in happenings if isinstance(one, Exited) and one.pid == one.tid == pid]
+    return WholeProgram(started.name, started.time, ended[-1]) if ended else None
+
+
+def command_of(words: Sequence[str], program: WholeProgram | None) -> tuple[str, ...]:
+    """The recorded command, without perf's own words before it."""
+    if "--" in words:
+        return tuple(words[words.index("--") + 1 :])
+    if program is not None:
+        for at, word in enumerate(words[1:], 1):
+            if PurePosixPath(word).name[:_NAME_CHARACTERS] == program.name:
+                return tuple(words[at:])
+    return tuple(words)

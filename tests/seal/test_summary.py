@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whyperf.seal.unsampled import unsampled_cpu_s, why_unsampled
+from whyperf.seal.summary import unsampled_cpu_s, why_unsampled
 
 
 @pytest.mark.parametrize(
