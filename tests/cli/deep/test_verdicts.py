@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from tests.cli.conftest import Done, Whyperf, sentence
+from tests.schemas import verdict_schema
 from whyperf.recording.zoom import read_plan
-from whyperf.report.json import schema
 
 
 def compared(whyperf: Whyperf, shelf: Path, good: str, bad: str, *options: str) -> tuple[Done, dict[str, Any]]:
@@ -20,7 +20,7 @@ def compared(whyperf: Whyperf, shelf: Path, good: str, bad: str, *options: str) 
     done = whyperf("compare", "--deep", *options, *sides, "-o", "compared", "--json", "-")
     assert done.stdout, done.stderr
     verdict = json.loads(done.stdout)
-    jsonschema.validate(verdict, schema())
+    jsonschema.validate(verdict, verdict_schema())
     return done, verdict
 
 
