@@ -9,7 +9,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from tests.engines.causes.walk.test_blame import conversation, signalled, two_deep
+from tests.engines.causes.walk.test_stall_walk import conversation, signalled, two_deep
 from tests.engines.made import Made
 from tests.schemas import verdict_schema
 from whyperf.diagnose.causes import CausesView, examine_stall, view_causes, with_stalls
