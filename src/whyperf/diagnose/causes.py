@@ -184,9 +184,7 @@ def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings
     return Decision(VerdictKind.DIFFERENCE, symptom, tuple(view.claims(settings)), notes)
 
 
-def examine_stall(
-    stalled: Recorded, where: StallFilter | None = None, settings: DiagnoseSettings | None = None
-) -> Verdict:
+def examine_stall(stalled: Recorded, where: StallFilter | None = None) -> Verdict:
     """One recording alone: its own past is what is normal."""
     causes = find_causes(stalled, [], where=where)
     view = CausesView(causes, findings(causes))
@@ -196,5 +194,5 @@ def examine_stall(
         sentence = "Nothing stalled: no wait or turn stands out of the rest of the recording."
         symptom = Symptom(Nature.WAIT.value, "stall", 0.0, 0.0, "wall_s", (0, 1), sentence=sentence)
         return Verdict(VerdictKind.NONE, symptom, (), notes, f"whyperf diagnose NORMAL {stalled.path}")
-    suspects: tuple[Suspect, ...] = join(view.claims(settings or DiagnoseSettings()), TRUST[Nature.WAIT]).suspects
+    suspects: tuple[Suspect, ...] = join(view.claims(DiagnoseSettings()), TRUST[Nature.WAIT]).suspects
     return Verdict(VerdictKind.DIFFERENCE, view.symptom((0, 1)), suspects, notes, open_page([], [stalled.path]))

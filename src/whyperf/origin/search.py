@@ -59,7 +59,6 @@ def search(
     budget_s: float = 300.0,
     most_runs: int = 20,
     progress: Callable[[str], None] = lambda _: None,
-    on_tick: Callable[[], None] = lambda: None,
     observe: Observe = observe_run,
     known: KnownPrograms | None = None,
 ) -> FoundOrigin:
@@ -70,7 +69,7 @@ def search(
     code = known.code
     targets = Targets((good, bad), lifecycles, environment)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
-    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, on_tick), known.places)
+    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress), known.places)
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = where_many_become_few(groups, stop.end)

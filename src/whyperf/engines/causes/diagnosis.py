@@ -53,10 +53,9 @@ class StallFilter:
 def find_causes(
     stalled: Recorded,
     normals: Sequence[Recorded],
-    settings: CausesSettings | None = None,
     where: StallFilter | None = None,
 ) -> Causes:
-    chosen = settings or CausesSettings()
+    chosen = CausesSettings()
     roles, *usual = play(Graph(stalled, chosen), [Graph(one, chosen) for one in normals])
     anomalies = find_anomalies(roles, usual)
     if where is not None:
