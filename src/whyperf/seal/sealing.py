@@ -103,7 +103,7 @@ def sealed_tables(
         **contexts.tables,
         "variables": values.variables,
         **moments.tables,
-        **memory_tables(evidence, people.cast),
+        **memory_tables(evidence, people.participants),
         **flow_tables(symbols, code, contexts.parents, contexts.frames, spent),
         "fingerprints": fingerprints_table(symbols, code),
         "work": work_table(evidence, manifest),
