@@ -22,7 +22,6 @@ from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.detail import culprit_detail
 from whyperf.engines.causes.diagnosis import Causes, StallFilter, find_causes
 from whyperf.engines.causes.findings import findings
-from whyperf.engines.causes.paper.findings import paper_findings
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
 from whyperf.engines.execution import HERE, Executor
@@ -166,8 +165,11 @@ def view_causes(
     executor = executor if len(bad) > 1 else HERE  # the only one is the worst
     worst = max(executor.map("explaining stalls", _find, _Compared(good, where), bad), key=lambda one: one.excess)
     causes = worst.causes or find_causes(worst.stalled, good, where=where)
-    said = paper_findings(causes) if method is Method.PAPER else findings(causes)
-    return CausesView(causes, said)
+    if method is Method.PAPER:
+        from whyperf.engines.causes.paper.findings import paper_findings  # for those few who compare methods
+
+        return CausesView(causes, paper_findings(causes))
+    return CausesView(causes, findings(causes))
 
 
 def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings) -> Decision:
