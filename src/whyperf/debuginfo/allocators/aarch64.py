@@ -9,7 +9,7 @@ from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubS
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, FirstInstructions
+from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, ArmFirstInstructions
 from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder
 from whyperf.debuginfo.probes.plan_file import PatchKind
 
@@ -24,7 +24,7 @@ _JUMP_TO_HANDLER = words.jump_by_register(17)
 class ArmAllocatorStubs(ArmPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
-        self._first = FirstInstructions(elf, image)
+        self._first = ArmFirstInstructions(elf, image)
         self._literals: list[tuple[int, int, int, StubSlot | None]] = []
         """Where a word loads it into which register, what it holds, and what is filled in."""
 

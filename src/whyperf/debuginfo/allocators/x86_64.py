@@ -9,7 +9,7 @@ from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubS
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchKind
-from whyperf.debuginfo.probes.x86_64.first import FirstInstructions
+from whyperf.debuginfo.probes.x86_64.first import IntelFirstInstructions
 from whyperf.debuginfo.probes.x86_64.stubs import IntelPlanBuilder
 
 _ARGUMENTS = (7, 6, 2, 1, 8, 9)
@@ -22,7 +22,7 @@ _LOAD_RCX = b"\x48\xb9"  # mov rcx, number
 class IntelAllocatorStubs(IntelPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
-        self._first = FirstInstructions(elf, image)
+        self._first = IntelFirstInstructions(elf, image)
 
     def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
         run = self._first.of(address)

@@ -9,7 +9,7 @@ from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.latency.stubs import LatencySlot
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, FirstInstructions
+from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, ArmFirstInstructions
 from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder
 from whyperf.debuginfo.probes.not_patched import NotPatched
 from whyperf.debuginfo.probes.plan_file import PatchKind
@@ -22,7 +22,7 @@ _RETURNS = (0xD65F03C0, 0xD65F0BFF, 0xD65F0FFF)  # ret, retaa, retab
 class ArmLatencyStubs(ArmPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
-        self._first = FirstInstructions(elf, image)
+        self._first = ArmFirstInstructions(elf, image)
         self.functions = self._first.survey.functions
 
     def begin(self, address: int) -> None:

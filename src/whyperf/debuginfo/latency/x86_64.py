@@ -12,7 +12,7 @@ from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.not_patched import NotPatched
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind
-from whyperf.debuginfo.probes.x86_64.first import FirstInstructions
+from whyperf.debuginfo.probes.x86_64.first import IntelFirstInstructions
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, copied, pointer_jump
 from whyperf.debuginfo.probes.x86_64.stubs import IntelPlanBuilder
 from whyperf.debuginfo.probes.x86_64.survey import X86Function
@@ -29,7 +29,7 @@ class IntelLatencyStubs(IntelPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
         self._image = image
-        self._first = FirstInstructions(elf, image)
+        self._first = IntelFirstInstructions(elf, image)
         self.functions = self._first.survey.functions
         self._lows = [one.stretch.low for one in self.functions]
 

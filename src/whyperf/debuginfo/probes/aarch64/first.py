@@ -13,7 +13,7 @@ SIGN, CHECK_SIGN = 0xD503233F, 0xD50323BF  # paciasp, autiasp
 _OTHER_SIGN = 0xD503237F  # pacibsp
 
 
-class FirstInstructions:
+class ArmFirstInstructions:
     def __init__(self, elf: ElfFile, image: Image) -> None:
         self.code = SurveyedCode(elf, image)
         self.survey = survey(elf, image, self.code)

@@ -13,7 +13,7 @@ from whyperf.debuginfo.probes.x86_64.survey import survey
 from whyperf.recording.schemas.call_tables import NotCounted
 
 
-class FirstInstructions:
+class IntelFirstInstructions:
     def __init__(self, elf: ElfFile, image: Image) -> None:
         self.survey = survey(elf, image, with_loops=False)
         self._functions = {one.stretch.low: one for one in self.survey.functions}
