@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.collect.open_recording import FakeBinary, FakeSymbols
-from tests.tracer.made_trace import TracedRecording, event, name, records, stack, thread
+from tests.collect.tracer.made_trace import TracedRecording, event, name, records, stack, thread
 from whyperf.collect._session import number_distinct, values_at
 from whyperf.collect.tracer.facts import FACTS, FollowedProcess, KernelCode
 from whyperf.collect.tracer.reading import TracedReading

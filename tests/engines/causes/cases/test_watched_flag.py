@@ -12,8 +12,8 @@ from bench.causes.cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.collect.tracer.recording import Command, needs_bpf
 from tests.engines.causes.cases.test_real_stalls import diagnosed, stalls
-from tests.tracer.recording import Command, needs_bpf
 from whyperf.cli.trace_options import refuse_watching
 from whyperf.collect.tracer.watched_variables import watched_bytes
 from whyperf.debuginfo.elf_files.named_symbols import data_symbols
