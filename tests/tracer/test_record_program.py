@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import signal
@@ -12,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
 from tests.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
+from whyperf.collect.tracer.facts import FACTS
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.reader import Recording
 from whyperf.seal.opening import seal
@@ -174,21 +176,21 @@ while os.path.exists("rec/raw/log-000001") and time.monotonic() < end:
 
 
 def test_a_program_replaced_before_it_is_sealed_costs_its_names(whyperf: Command) -> None:
-    program = build(whyperf.folder / "waits")
+    program = whyperf.folder / "pauses"
+    source = "#include <unistd.h>\nint main(void) { return pause(); }"
+    subprocess.run(["cc", "-g", "-x", "c", "-o", program, "-"], input=source, text=True, check=True)
+    facts = whyperf.folder / "rec" / "raw" / FACTS
     with whyperf.start("record", "--trace", "--no-values", "-o", "rec", "--", str(program)) as recorder:
-        _wait_for(whyperf.folder / "rec" / "raw" / "start.json")
-        time.sleep(0.35)
-        recorder.kill()
+        # As JSON tells a mapping; what the process is called is said before.
+        wait_until(lambda: facts.exists() and f'"path": "{program}"'.encode() in facts.read_bytes())
+        os.killpg(recorder.pid, signal.SIGKILL)
         recorder.wait(PATIENCE_S)
     program.unlink()
     shutil.copy("/bin/true", program)
     recording = seal(whyperf.folder / "rec")
-    module = next(row for row in recording.table("modules").to_pylist() if row["path"].endswith("waits"))
+    module = next(row for row in recording.table("modules").to_pylist() if row["path"] == str(program))
     assert module["debug"] == "none"
 
 
 def _wait_for(path: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never came"
-        time.sleep(0.05)
+    wait_until(path.exists, str(path))
