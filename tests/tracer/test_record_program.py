@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -46,8 +47,19 @@ def waits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def recorded(waits: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     whyperf = Command(tmp_path_factory.mktemp("recorded"))
-    whyperf("record", "--trace", "-o", "rec", "--", str(waits))
+    facts, go_on = whyperf.folder / "rec" / "raw" / FACTS, whyperf.folder / "go-on"
+    with whyperf.start("record", "--trace", "-o", "rec", "--", str(waits), str(go_on)) as recorder:
+        # It is known a moment after it was mapped what the program consists of.
+        wait_until(lambda: facts.exists() and _are_mapped(facts.read_bytes(), str(waits), "libc.so.6"))
+        go_on.touch()
+        said = recorder.communicate(timeout=PATIENCE_S)
+        assert recorder.returncode == 0, said
     return whyperf.recording("rec")
+
+
+def _are_mapped(facts: bytes, *files: str) -> bool:
+    """By what JSON tells of mappings: the process itself has no `path`."""
+    return all(re.search(rf'"path": "[^"]*{re.escape(file)}"'.encode(), facts) for file in files)
 
 
 def test_a_pipeline_is_followed_through_all_its_processes(whyperf: Command) -> None:
@@ -176,13 +188,10 @@ while os.path.exists("rec/raw/log-000001") and time.monotonic() < end:
 
 
 def test_a_program_replaced_before_it_is_sealed_costs_its_names(whyperf: Command) -> None:
-    program = whyperf.folder / "pauses"
-    source = "#include <unistd.h>\nint main(void) { return pause(); }"
-    subprocess.run(["cc", "-g", "-x", "c", "-o", program, "-"], input=source, text=True, check=True)
+    program = build(whyperf.folder / "waits")
     facts = whyperf.folder / "rec" / "raw" / FACTS
-    with whyperf.start("record", "--trace", "--no-values", "-o", "rec", "--", str(program)) as recorder:
-        # As JSON tells a mapping; what the process is called is said before.
-        wait_until(lambda: facts.exists() and f'"path": "{program}"'.encode() in facts.read_bytes())
+    with whyperf.start("record", "--trace", "--no-values", "-o", "rec", "--", str(program), "never-made") as recorder:
+        wait_until(lambda: facts.exists() and _are_mapped(facts.read_bytes(), str(program)))
         os.killpg(recorder.pid, signal.SIGKILL)
         recorder.wait(PATIENCE_S)
     program.unlink()
