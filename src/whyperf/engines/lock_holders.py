@@ -1,9 +1,10 @@
 """Who holds the lock that others wait for, and what it does meanwhile.
 
-Looks at waiting threads do not say who owns a lock. But who holds it has taken it where others wait for it: while they
-wait, its holder is in a function through which one gets to the lock, at another place than the lock. So of the
-functions on all ways to a contended lock, the innermost in which another thread runs or waits for most of that time is
-the holder.
+Looks at waiting threads do not say who owns a lock. But a lock is taken and released by the same code: while threads
+wait for it, its holder is in a function that they are in too, at another place than the lock. So of the functions on
+the way to a contended lock, the innermost in which another thread runs or waits for most of that time is the holder.
+Threads that are there just as often while nobody waits for the lock, as those are that wait for their next job, hold
+nothing.
 """
 
 from __future__ import annotations
@@ -58,9 +59,6 @@ class _Sample:
     stack: int
     is_blocked: bool
 
-    def waits_in(self, lock: int) -> bool:
-        return self.own[-1:] == (lock,)
-
 
 class _Contention:
     """One run's waits for locks, and what threads do beside."""
@@ -77,21 +75,23 @@ class _Contention:
             sample = _Sample(span, own[stack], stack, is_blocked)
             (self.waits if locked[stack] and is_blocked else self.others).append(sample)
 
-    def waited(self, lock: int | None = None) -> Spans:
-        """When some thread waits for a lock; for that one, where it is named."""
-        return _union(one.span for one in self.waits if lock is None or one.waits_in(lock))
+    def waited(self, function: int | None = None) -> Spans:
+        """When some thread waits for a lock, in a function if one is named."""
+        return _union(one.span for one in self.waits if function is None or function in one.own)
 
     def beside(self, function: int) -> list[_Sample]:
         return [one for one in self.others if function in one.own]
 
-    def seen_beside(self, function: int, lock: int) -> tuple[int, int]:
-        """How many looks found a thread waiting in `lock`, and how many of them another one in the function.
+    def seen_beside(self, function: int) -> npt.NDArray[np.int64]:
+        """How many looks found a thread waiting for the lock, and how many of them another one in the function; the
+        same of the other looks.
 
         Looks see all threads at once, and are often too far apart to tell how long something lasted.
         """
         looks = np.unique([one.span[1] for one in (*self.waits, *self.others) if one.is_blocked])
-        during = looks[_within(looks, [one.span for one in self.waits if one.waits_in(lock)])]
-        return len(during), int(_within(during, [one.span for one in self.beside(function)]).sum())
+        during = _within(looks, [one.span for one in self.waits if function in one.own])
+        beside = _within(looks, [one.span for one in self.beside(function)])
+        return np.array([during.sum(), (during & beside).sum(), (~during).sum(), (~during & beside).sum()])
 
 
 def find_holder(
@@ -112,51 +112,37 @@ def find_holder(
     added = means[1] - means[0]
     if added_wall_s <= 0 or added < _MOST_OF_THE_TIME * added_wall_s:
         return None
-    lock, ways = _ways_to_the_lock(after)
-    for functions in ways:
-        covers = {function: _cover(after, function, lock) for function in functions}
-        function = max(covers, key=lambda one: covers[one])
-        if (cover := covers[function]) >= _MOST_OF_THE_TIME:
+    for function in _candidates(after):
+        cover, usual = _cover(before, after, function)
+        if cover - usual >= _MOST_OF_THE_TIME:
             strength = _strength(lengths, min(1.0, added / added_wall_s) * cover, inferred=cover < _NEARLY_ALWAYS)
-            said = _Said(lock, cover, (means[0], means[1]), unit)
+            said = _Said(cover, (means[0], means[1]), unit)
             return _holder(function, after, index, said, strength)
     return None
 
 
-def _ways_to_the_lock(runs: Sequence[_Contention]) -> tuple[int, list[list[int]]]:
-    """The function in which threads wait longest for a lock, and the functions on all ways to it: itself, those that
-    call it, those that call these, and so on. Who takes a token may come another way than most of those who wait."""
-    longest: Counter[int] = Counter()
-    ways: defaultdict[int, set[tuple[int, ...]]] = defaultdict(set)
+def _candidates(runs: Sequence[_Contention]) -> list[int]:
+    """Functions on the way to the lock that is waited for longest, innermost first."""
+    longest: Counter[tuple[int, ...]] = Counter()
     for run in runs:
         for one in run.waits:
-            if one.own:
-                longest[one.own[-1]] += round((one.span[1] - one.span[0]) * 1e9)
-                ways[one.own[-1]].add(one.own[::-1])
-    if not longest:
-        return -1, []
-    lock = longest.most_common(1)[0][0]
-    seen: set[int] = set()
-    found = []
-    for level in range(max(map(len, ways[lock]))):
-        functions = sorted({way[level] for way in ways[lock] if level < len(way)} - seen)
-        seen.update(functions)
-        found += [functions] if functions else []
-    return lock, found
+            longest[one.own] += round((one.span[1] - one.span[0]) * 1e9)
+    chain = longest.most_common(1)[0][0] if longest else ()
+    return list(dict.fromkeys(reversed(chain)))
 
 
-def _cover(runs: Sequence[_Contention], function: int, lock: int) -> float:
-    """In how many looks that find threads waiting for the lock another one is in the function."""
-    seen = [run.seen_beside(function, lock) for run in runs]
-    looks = sum(waited for waited, _ in seen)
-    return sum(beside for _, beside in seen) / looks if looks else 0.0
+def _cover(before: Sequence[_Contention], after: Sequence[_Contention], function: int) -> tuple[float, float]:
+    """In which share of the looks that find threads waiting for the lock another one is in the function, and in which
+    share of the looks that find none, in good runs too: a few before and after the contention say little."""
+    waited, beside, _, _ = np.sum([run.seen_beside(function) for run in after], axis=0).tolist()
+    _, _, others, usual = np.sum([run.seen_beside(function) for run in (*before, *after)], axis=0).tolist()
+    return beside / max(waited, 1), usual / max(others, 1)
 
 
 @dataclass(frozen=True)
 class _Said:
     """What the sentence says."""
 
-    lock: int  # the function in which threads wait for it
     cover: float
     means: tuple[float, float]  # how long threads wait for the lock, good and bad
     unit: str
@@ -170,7 +156,7 @@ def _holder(
     blocked, total = 0.0, 0.0
     stacks: defaultdict[tuple[Run, int], float] = defaultdict(float)
     for run in runs:
-        waited = run.waited(said.lock)
+        waited = run.waited(function)
         for one in run.beside(function):
             lasted = _overlap(waited, [one.span])
             inside[one.own[-1]] += round(lasted * 1e9)
