@@ -37,8 +37,8 @@ void fill(int count) { for (int i = 0; i < count; i++) memset(take(1000), i, 100
 void give_back(void) { char *all = mmap(0, 40 << 20, 3, 34, -1, 0); memset(all, 1, 40 << 20); munmap(all, 40 << 20); }
 void work(int bad) { arena = mmap(0, 1 << 28, 3, 34, -1, 0); give_back(); fill(bad ? 60000 : 5000); }
 """
-# A list that is emptied at 100 items, or never. Its pauses are the recorder's: variables are read only where the ring has
-# room, and pointers are followed, where that takes long, only in one sample of 16.
+# A list that is emptied at 100 items, or never. Its pauses are the recorder's: variables are read only where the ring
+# has room, and pointers are followed, where that takes long, only in one sample of 16.
 NEVER_EMPTIED = """
 #include <unistd.h>
 struct list { char *item[50000]; size_t used; } all;
