@@ -335,7 +335,7 @@ def test_workqueues(tmp_path: Path) -> None:
             queued = {int(record["object"]) for record in seen.of(EventKind.WORK_QUEUE)}
             return any(int(record["object"]) in queued for record in seen.of(EventKind.WORK_START))
 
-        seen = tracing.until(done, seconds=30)
+        seen = tracing.until(done)
     started = seen.of(EventKind.WORK_START)
     functions = dict(zip(seen.records["object"].tolist(), seen.records["argument"][:, 0].tolist(), strict=True))
     assert all(functions[int(record["object"])] >> 56 == 0xFF for record in started)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.collect.tracer.tracing import Tracing, compiled, needs_bpf, stacks_in
-from tests.patience import PATIENCE_S
+from tests.patience import wait_until
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD
 from whyperf.recording.schemas.events import EventKind, InterruptContext
@@ -209,14 +209,9 @@ def _loaded_programs() -> set[int]:
     return {int(program["id"]) for program in json.loads(listed)}
 
 
-def _gone(programs: set[int]) -> bool:
+def _wait_until_gone(programs: set[int]) -> None:
     """The kernel frees programs a little after the last user is gone."""
-    end = time.monotonic() + PATIENCE_S
-    while programs & _loaded_programs():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
+    wait_until(lambda: not programs & _loaded_programs(), "their end")
 
 
 def test_nothing_stays_behind(tmp_path: Path) -> None:
@@ -224,7 +219,7 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
         programs = _our_programs()
         assert len(programs) > 30
         tracing.run(["true"])
-    assert _gone(programs)
+    _wait_until_gone(programs)
     with pytest.raises(ValueError, match="closed"):
         tracing.tracer.drain()
 
@@ -241,12 +236,19 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+def _times_slept(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+
 def test_a_pinned_ring_survives_its_maker(tmp_path: Path) -> None:
     """GIVEN a tracer pinned by a process that was killed WHEN it is opened again THEN recording has gone on."""
     from whyperf.collect._tracer import Tracer, unpin
 
     folder = Path(f"/sys/fs/bpf/whyperf-test-{os.getpid()}")
-    target = subprocess.Popen(["/usr/bin/python3", "-c", "import time\nwhile True: time.sleep(0.01)"])
+    sleeping = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.01)"
+    target = subprocess.Popen(["/usr/bin/python3", "-c", sleeping], stdout=subprocess.PIPE)
+    assert target.stdout is not None and target.stdout.readline()
     try:
         maker = subprocess.run(
             [sys.executable, "-c", _PINNER, str(folder), str(tmp_path), str(target.pid)],
@@ -255,8 +257,8 @@ def test_a_pinned_ring_survives_its_maker(tmp_path: Path) -> None:
             check=False,
         )
         assert maker.returncode == -signal.SIGKILL and maker.stdout == "pinned\n", maker
-        time.sleep(0.3)
-        died = time.monotonic_ns() - 200_000_000
+        died, slept = time.monotonic_ns(), _times_slept(target.pid)
+        wait_until(lambda: _times_slept(target.pid) > slept + 10)
         for _ in range(100):  # who only looks takes no memory from those who serve
             Tracer.pinned(folder, tmp_path).close()
         tracer = Tracer.pinned(folder, tmp_path)
@@ -272,7 +274,7 @@ def test_a_pinned_ring_survives_its_maker(tmp_path: Path) -> None:
         unpin(folder)
         tracer.close()
         assert not folder.exists()
-        assert _gone(programs)
+        _wait_until_gone(programs)
         with pytest.raises(FileNotFoundError, match="no tracer is pinned"):
             Tracer.pinned(folder, tmp_path)
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 import shutil
 import signal
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 from tests.collect.tracer.recording import Command, functions_on_stacks, kinds, names, needs_bpf
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, wait_until
+from whyperf.collect.tracer.facts import FACTS
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.reader import Recording
 from whyperf.seal.opening import seal
@@ -44,8 +47,19 @@ def waits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def recorded(waits: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     whyperf = Command(tmp_path_factory.mktemp("recorded"))
-    whyperf("record", "--trace", "-o", "rec", "--", str(waits))
+    facts, go_on = whyperf.folder / "rec" / "raw" / FACTS, whyperf.folder / "go-on"
+    with whyperf.start("record", "--trace", "-o", "rec", "--", str(waits), str(go_on)) as recorder:
+        # It is known a moment after it was mapped what the program consists of.
+        wait_until(lambda: facts.exists() and _are_mapped(facts.read_bytes(), str(waits), "libc.so.6"))
+        go_on.touch()
+        said = recorder.communicate(timeout=PATIENCE_S)
+        assert recorder.returncode == 0, said
     return whyperf.recording("rec")
+
+
+def _are_mapped(facts: bytes, *files: str) -> bool:
+    """By what JSON tells of mappings: the process itself has no `path`."""
+    return all(re.search(rf'"path": "[^"]*{re.escape(file)}"'.encode(), facts) for file in files)
 
 
 def test_a_pipeline_is_followed_through_all_its_processes(whyperf: Command) -> None:
@@ -175,20 +189,17 @@ while os.path.exists("rec/raw/log-000001") and time.monotonic() < end:
 
 def test_a_program_replaced_before_it_is_sealed_costs_its_names(whyperf: Command) -> None:
     program = build(whyperf.folder / "waits")
-    with whyperf.start("record", "--trace", "--no-values", "-o", "rec", "--", str(program)) as recorder:
-        _wait_for(whyperf.folder / "rec" / "raw" / "start.json")
-        time.sleep(0.35)
-        recorder.kill()
+    facts = whyperf.folder / "rec" / "raw" / FACTS
+    with whyperf.start("record", "--trace", "--no-values", "-o", "rec", "--", str(program), "never-made") as recorder:
+        wait_until(lambda: facts.exists() and _are_mapped(facts.read_bytes(), str(program)))
+        os.killpg(recorder.pid, signal.SIGKILL)
         recorder.wait(PATIENCE_S)
     program.unlink()
     shutil.copy("/bin/true", program)
     recording = seal(whyperf.folder / "rec")
-    module = next(row for row in recording.table("modules").to_pylist() if row["path"].endswith("waits"))
+    module = next(row for row in recording.table("modules").to_pylist() if row["path"] == str(program))
     assert module["debug"] == "none"
 
 
 def _wait_for(path: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never came"
-        time.sleep(0.05)
+    wait_until(path.exists, str(path))

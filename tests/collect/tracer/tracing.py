@@ -7,7 +7,6 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from types import TracebackType
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S, wait_until
 from whyperf.collect.tracer.system_call_numbers import with_recorded_numbers
 from whyperf.collect.tracer.traced import RECORD, Records
 from whyperf.recording.schemas.events import EventKind
@@ -120,7 +120,7 @@ class Tracing:
         finally:
             self.tracer.unfollow(os.getpid())
 
-    def run(self, command: list[str], seconds: float = 20) -> tuple[Seen, int, list[str]]:
+    def run(self, command: list[str], seconds: float = PATIENCE_S) -> tuple[Seen, int, list[str]]:
         """Runs a program to its end: what was seen, its process, the lines that it printed."""
         process = self.spawn(command, stdout=subprocess.PIPE)
         output, _ = process.communicate(timeout=seconds)
@@ -134,13 +134,10 @@ class Tracing:
         self._seen.records = records[np.argsort(records["time"], kind="stable")]
         return self._seen
 
-    def until(self, condition: Callable[[Seen], bool], seconds: float = 10) -> Seen:
+    def until(self, condition: Callable[[Seen], bool]) -> Seen:
         """Waits for something to be seen."""
-        end = time.monotonic() + seconds
-        while not condition(seen := self.seen()):
-            assert time.monotonic() < end, "it was not seen in time"
-            time.sleep(0.01)
-        return seen
+        wait_until(lambda: condition(self.seen()))
+        return self.seen()
 
 
 def compiled(source: str, folder: Path, *flags: str, compiler: str = "gcc") -> Path:

@@ -37,15 +37,17 @@ void fill(int count) { for (int i = 0; i < count; i++) memset(take(1000), i, 100
 void give_back(void) { char *all = mmap(0, 40 << 20, 3, 34, -1, 0); memset(all, 1, 40 << 20); munmap(all, 40 << 20); }
 void work(int bad) { arena = mmap(0, 1 << 28, 3, 34, -1, 0); give_back(); fill(bad ? 60000 : 5000); }
 """
-# A list that is emptied at 100 items, or never.
+# A list that is emptied at 100 items, or never. Its pauses are the recorder's: variables are read only where the ring
+# has room, and pointers are followed, where that takes long, only in one sample of 16.
 NEVER_EMPTIED = """
+#include <unistd.h>
 struct list { char *item[50000]; size_t used; } all;
 void push(struct list *list, int keep) {
     list->item[list->used] = make_item(1, 1000);
     list->used++;
     if (!keep && list->used == 100) while (list->used) drop_item(list->item[--list->used], 0);
 }
-void work(int bad) { for (int i = 0; i < 40000; i++) push(&all, bad); }
+void work(int bad) { for (int i = 0; i < 40000; i++) { push(&all, bad); if (i % 1000 == 0) usleep(5000); } }
 """
 # Buffers of 100 kB in use, of which the bad runs take 40 times as much.
 WASTE = """

@@ -12,6 +12,7 @@
 
 #include <elf.h>
 #include <libunwind-ptrace.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,18 +220,29 @@ static void *signal_of(int status) {
     return (void *)(intptr_t)(WSTOPSIG(status) == SIGTRAP || status >> 16 ? 0 : WSTOPSIG(status));
 }
 
+static uint64_t cpu_ns(pid_t pid) {
+    clockid_t clock;
+    struct timespec used = {0};
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return UINT64_MAX;
+    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
 // Lets the program run for a random while, its signals included, then a few single steps further: prologues and
-// epilogues are short. False when it has ended.
+// epilogues are short. The while is CPU time: a program that is not given any stays where it was stopped before. False
+// when it has ended.
 static bool run_a_while(pid_t pid) {
     int status;
-    uint64_t deadline = monotonic_ns() + 20000 + (uint64_t)(rand() % 1500000);
+    uint64_t until = cpu_ns(pid) + 20000 + (uint64_t)(rand() % 1500000);
     ptrace(PTRACE_CONT, pid, NULL, NULL);
-    while (monotonic_ns() < deadline)
+    while (cpu_ns(pid) < until) {
         if (waitpid(pid, &status, WNOHANG) == pid) {
             if (!WIFSTOPPED(status))
                 return false;
             ptrace(PTRACE_CONT, pid, NULL, signal_of(status));
         }
+        sched_yield();
+    }
     ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
     for (;;) {
         if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
