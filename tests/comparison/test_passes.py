@@ -27,6 +27,13 @@ def test_what_would_settle_it_is_done(option: str, kind: Pass) -> None:
     assert further_pass(verdict, step, {kind}) is None
 
 
+def test_where_kernel_events_cannot_be_had_waiting_threads_are_sampled() -> None:
+    verdict, step = verdicts.waiting(), NextStep(("--trace",), "")
+    choice = further_pass(verdict, step, {Pass.TRACE}, failed={Pass.TRACE})
+    assert choice is not None and choice.kind is Pass.WAITS
+    assert further_pass(verdict, step, {Pass.TRACE, Pass.WAITS}, failed={Pass.TRACE}) is None
+
+
 def test_what_waits_or_needs_memory_is_proven_where_the_user_wants_it() -> None:
     waiting = verdicts.waiting()
     choice = further_pass(waiting, None, (), wants_proof=True)

@@ -19,7 +19,7 @@ from whyperf.cli.quantities import positive_duration, seconds_in_words
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes
 from whyperf.comparison.pairs import record_counting_runs, record_pairs
-from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
+from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, PassChoice, fits, functions_first, further_pass, seconds_of
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
@@ -37,13 +37,14 @@ _KEPT_FOR_PROOF = 0.5  # of the budget, where the user wants a proof: no other p
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("going on by itself")
-    group.add_argument(
+    further = group.add_mutually_exclusive_group()  # of what is typed: a project's usual --budget does not forbid --quick
+    further.add_argument(
         "--budget",
         metavar="TIME",
         type=positive_duration,
         help="how long further runs may take (default: as long again as the first ones, at least a minute)",
     )
-    group.add_argument("--quick", action="store_true", help="the first runs only")
+    further.add_argument("--quick", action="store_true", help="the first runs only")
     group.add_argument(
         "--prove",
         action="store_true",
@@ -81,14 +82,14 @@ class FurtherPasses:
         usual = DEFAULT_BUDGET_S if self.args.prove else max(first.seconds, SHORTEST_BUDGET_S)
         budget = self.args.budget or usual
         ends, pair_s = time.monotonic() + budget, first.seconds / first.pairs
-        taken = self._chosen()
+        taken, failed = self._chosen(), set[Pass]()
         recorded = first.recorded
         wanted = self.args.prove
         tries = wanted or functions_first(answer.verdict, taken, pair_s, budget)
         functions = self._functions(answer, ends) if tries else None
         if functions and _is_settled(functions):
             return self._proven(answer, ends, functions)
-        while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:
+        while (choice := self._open(answer, taken, failed)) is not None:
             taken.add(choice.kind)
             needed = seconds_of(choice.kind, pair_s, first.pairs)
             is_proof = choice.kind is Pass.PROOF
@@ -106,11 +107,15 @@ class FurtherPasses:
                 else:
                     recorded, answer = self._take(choice.kind, recorded, answer)
             except WhyperfError as error:
+                failed.add(choice.kind)
                 _say(f"that failed: {error.sentence}")
             except KeyboardInterrupt:
                 _say("interrupted; the verdict is of the runs before that")
                 break
         return answer
+
+    def _open(self, answer: ShownVerdict, taken: set[Pass], failed: set[Pass]) -> PassChoice | None:
+        return further_pass(answer.verdict, answer.step, taken, failed=failed, wants_proof=self.args.prove)
 
     def _functions(self, answer: ShownVerdict, ends: float) -> tuple[Proof, ...] | None:
         """Of two builds: before the passes that only other proofs need. None: nothing was tried."""

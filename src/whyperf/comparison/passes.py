@@ -35,21 +35,29 @@ _BY_OPTION = {
     "--trace": PassChoice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
     "--clock": PassChoice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
 }
+_INSTEAD = PassChoice(Pass.WAITS, "sampling waiting threads instead of kernel events")
 _MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
 _PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
 _COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
 
 
 def further_pass(
-    verdict: Verdict, step: NextStep | None, taken: Collection[Pass], *, wants_proof: bool = False
+    verdict: Verdict,
+    step: NextStep | None,
+    taken: Collection[Pass],
+    *,
+    failed: Collection[Pass] = (),
+    wants_proof: bool = False,
 ) -> PassChoice | None:
     """None where nothing is open that whyperf can find out by itself; `step` is what would settle it. By itself it
-    proves what needs CPU time; `wants_proof`: whatever grew."""
+    proves what needs CPU time; `wants_proof`: whatever grew. `failed`: those of the taken ones that recorded nothing."""
     if Pass.MEMORY not in taken and _only_memory_grew(verdict):
         return _MEMORY
     if verdict.kind.value != "difference":
         return None
     asked = None if step is None else _BY_OPTION.get(step.options[0])
+    if asked is not None and asked.kind in failed and asked.kind is Pass.TRACE:
+        asked = _INSTEAD
     if asked is not None and asked.kind not in taken:
         return asked
     if not _needs_cpu_time(verdict):

@@ -138,7 +138,7 @@ def _concluded(case: Case, decision: Decision, joined: Joined, step: NextStep | 
         contexts=contexts,
         disagreements=joined.disagreements,
         memory_grew=resident_grew(case.measures.memory, case.settings),
-        machine=case.busy_machine,
+        machine=case.busy_machine(decision.symptom.measure),
         percentiles=case.requests.percentiles if case.requests is not None else (),
         totals=case.total_changes,
     )

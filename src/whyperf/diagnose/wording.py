@@ -92,12 +92,20 @@ def quota(measures: Measures, cpus: float, throttled_s: float) -> str:
     )
 
 
-def busy_machine(good: float, bad: float) -> str:
-    return (
+def busy_machine(good: float, bad: float, *, judged_by_clock: bool) -> str:
+    """`judged_by_clock`: the symptom is of elapsed time or latency, of which the run queue is a part."""
+    busy = (
         "The machine was busy: threads waited for a CPU longer than they used one "
-        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones). Judged by CPU time and by time "
-        "in which threads were blocked; elapsed time and latency say little of the program here. A quieter machine "
-        "would tell."
+        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones)."
+    )
+    if judged_by_clock:
+        return (
+            f"{busy} Elapsed time and latency contain that time. A quieter machine would show how much of them is the "
+            "program's own."
+        )
+    return (
+        f"{busy} Judged by CPU time and by time in which threads were blocked; elapsed time and latency say little of "
+        "the program here. A quieter machine would tell."
     )
 
 

@@ -121,6 +121,16 @@ def test_a_busy_machine_is_said_first(busy):
     assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s" if busy else "wall_s")
 
 
+def test_of_a_busy_machine_nothing_is_said_that_the_symptom_contradicts():
+    def side(tail_s):
+        queued = thread("server", 40.0, 3.0, 30.0, main=True)
+        return runs(STACKS, wall_s=40.0, thread_times=(queued,), latency=requests(5e-4, tail_s))
+
+    by_latency, by_cpu = diagnose(side(9e-4), side(81e-3)), diagnose(side(9e-4), side(9e-4))
+    assert by_latency.symptom.measure == "latency_p99_s" and "Elapsed time and latency contain" in by_latency.machine
+    assert by_cpu.symptom.measure == "cpu_s" and "Judged by CPU time" in by_cpu.machine
+
+
 def test_a_cpu_quota_is_named():
     good = runs(STACKS, wall_s=3.1, main_cpu_wait_s=0.0)
     bad = runs(

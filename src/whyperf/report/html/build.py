@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
+from whyperf.collect.target.shell import program_name
 from whyperf.diagnose.verdict import MEMORY_MEASURES, Verdict
 from whyperf.engines.run import ONE_RUN
 from whyperf.recording.schemas.tables import Clock
@@ -59,4 +58,4 @@ def _shown_first(verdict: Verdict | None, examined: Examined) -> ShownClock:
 def title_of(examined: Examined) -> str:
     """The program's name."""
     command = examined.bad_runs[0].manifest.command
-    return PurePosixPath(command[0]).name if command else "a recording"
+    return program_name(command) if command else "a recording"
