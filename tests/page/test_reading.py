@@ -15,6 +15,7 @@ from tests.engines.values.made import Read, with_values
 from tests.page.conftest import barriers, eventually, open_page
 from tests.page.made import model_of
 from tests.page.stalls import stalled
+from whyperf.diagnose.diagnosis import examine
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import PageModel
@@ -169,6 +170,15 @@ def test_a_waiting_verdict_shows_waiting_time_first(opened: Any) -> None:
     expect(page.get_by_role("radio", name="waiting")).to_be_checked()
     eventually(page, lambda: "fetch" in _frames(page) and "work" not in _frames(page))
     assert opened("slower").get_by_role("radio", name="waiting").count() == 0
+
+
+@pytest.mark.parametrize(("kind", "measure"), [("wait", "own_s"), ("latency", "latency_p99_s")])
+def test_whatever_waiting_is_measured_by_it_is_shown_first(kind: str, measure: str) -> None:
+    good, bad = ([_waiting(slow=slow)] * 3 for slow in (False, True))
+    verdict = examine(good, bad).verdict
+    verdict = replace(verdict, symptom=replace(verdict.symptom, kind=kind, measure=measure))
+    contexts = page_model(verdict, Examined(good, bad)).contexts
+    assert contexts is not None and contexts.shown == "blocked"
 
 
 def test_plumbing_is_folded_until_it_is_asked_for(opened: Any) -> None:

@@ -24,6 +24,7 @@ from whyperf.diagnose.measured.symptom_kind import (
     growth_of,
     if_starved_threads_delay,
     is_waited,
+    knows_switches,
     nature_of,
     runs_less_side_by_side,
 )
@@ -264,7 +265,7 @@ class Case:
 
     def _waited(self, nature: Nature) -> Decision:
         wall = self.measures.wall
-        sentence = wording.waited(self.measures)
+        sentence = wording.waited(self.measures, knows_queue=all(map(knows_switches, self.runs)))
         if self.contexts is not None and self.contexts.slower:
             decision = self._in_contexts(self.contexts, nature, sentence, wall)
             return replace(decision, claims=(*decision.claims, *self._lock_holders()))

@@ -47,12 +47,14 @@ def grew_alike(sentence: str) -> str:
     return f"{sentence} All functions slowed down by the same factor: more of the same work, or a slower machine."
 
 
-def waited(measures: Measures) -> str:
+def waited(measures: Measures, *, knows_queue: bool) -> str:
+    """`knows_queue`: the runs would show it if threads had been ready to run instead."""
     wall, cpu = measures.wall, measures.cpu
+    so = "they wait" if knows_queue else "they wait, or others had the CPUs: samples alone do not show which"
     return (
         f"Bad runs take {factor(wall)} {_TIMES[wall.name]}: {seconds(wall.bad_mean)} per {measures.unit} instead of "
         f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
-        f"{seconds(cpu.bad_mean)}: they wait."
+        f"{seconds(cpu.bad_mean)}: {so}."
     )
 
 

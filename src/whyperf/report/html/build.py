@@ -46,13 +46,12 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
 
 
 def _shown_first(verdict: Verdict | None, examined: Examined) -> ShownClock:
-    """Which time explains the verdict: what its suspects were chosen from, or what its symptom is of. Or memory."""
+    """Which time explains the verdict: what its symptom is of, or what its suspects were chosen from. Or memory."""
     if verdict is not None and verdict.symptom.measure in MEMORY_MEASURES:
         return "peak"
-    if examined.excess is not None:
-        return "blocked" if examined.excess.clock is Clock.BLOCKED else "cpu"
-    waits = verdict is not None and verdict.symptom.measure == "wall_s" and verdict.symptom.kind in _WAITING
-    return "blocked" if waits else "cpu"
+    waits = verdict is not None and verdict.symptom.kind in _WAITING
+    sampled = examined.excess is not None and examined.excess.clock is Clock.BLOCKED
+    return "blocked" if waits or sampled else "cpu"
 
 
 def title_of(examined: Examined) -> str:
