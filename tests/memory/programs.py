@@ -77,27 +77,6 @@ char *fill(int i) { return grow(make_item(i, 1000)); }
 void finish(char *item) { free(item); }
 void work(int bad) { for (int i = 0; i < 5000; i++) { char *item = fill(i); if (!bad) finish(item); } }
 """
-# The oldest of 16 items is dropped for each new one, or never. Who drops it ends by a jump to free.
-KEPT = """
-struct kept { struct kept *next; char text[2000]; };
-static struct kept *oldest, **newest = &oldest;
-static int count;
-__attribute__((optimize("O2"))) void drop_oldest(void) {
-    struct kept *one = oldest;
-    oldest = one->next;
-    count--;
-    free(one);
-}
-__attribute__((optimize("O2"))) void keep(int limit) {
-    struct kept *one = malloc(sizeof *one);
-    memset(one, 0, sizeof *one);
-    *newest = one;
-    newest = &one->next;
-    count++;
-    if (limit && count > limit) drop_oldest();
-}
-void work(int bad) { for (int i = 0; i < 32000; i++) keep(bad ? 0 : 16); }
-"""
 MAIN = """
 int main(int count, char **words) { work(count > 1 && !strcmp(words[1], "bad")); return 0; }
 """

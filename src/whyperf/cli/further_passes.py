@@ -19,7 +19,7 @@ from whyperf.cli.quantities import positive_duration, seconds_in_words
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes
 from whyperf.comparison.pairs import record_counting_runs, record_pairs
-from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, PassChoice, fits, functions_first, further_pass, seconds_of
+from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
@@ -82,14 +82,14 @@ class FurtherPasses:
         usual = DEFAULT_BUDGET_S if self.args.prove else max(first.seconds, SHORTEST_BUDGET_S)
         budget = self.args.budget or usual
         ends, pair_s = time.monotonic() + budget, first.seconds / first.pairs
-        taken, failed = self._chosen(), set[Pass]()
+        taken = self._chosen()
         recorded = first.recorded
         wanted = self.args.prove
         tries = wanted or functions_first(answer.verdict, taken, pair_s, budget)
         functions = self._functions(answer, ends) if tries else None
         if functions and _is_settled(functions):
             return self._proven(answer, ends, functions)
-        while (choice := self._open(answer, taken, failed)) is not None:
+        while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:
             taken.add(choice.kind)
             needed = seconds_of(choice.kind, pair_s, first.pairs)
             is_proof = choice.kind is Pass.PROOF
@@ -107,15 +107,11 @@ class FurtherPasses:
                 else:
                     recorded, answer = self._take(choice.kind, recorded, answer)
             except WhyperfError as error:
-                failed.add(choice.kind)
                 _say(f"that failed: {error.sentence}")
             except KeyboardInterrupt:
                 _say("interrupted; the verdict is of the runs before that")
                 break
         return answer
-
-    def _open(self, answer: ShownVerdict, taken: set[Pass], failed: set[Pass]) -> PassChoice | None:
-        return further_pass(answer.verdict, answer.step, taken, failed=failed, wants_proof=self.args.prove)
 
     def _functions(self, answer: ShownVerdict, ends: float) -> tuple[Proof, ...] | None:
         """Of two builds: before the passes that only other proofs need. None: nothing was tried."""

@@ -64,11 +64,13 @@ def _count(plan: ComparisonPlan, number: int, outcomes: Outcomes, shown: Steps) 
 
 def _sealed(outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
     from whyperf.seal.opening import seal
+    from whyperf.seal.symbols import DebugInfo
 
+    symbols = DebugInfo()
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
     for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
         shown.step(f"reading {path.name}", done / len(every), None)
-        seal(path)
+        seal(path, symbols=symbols)
     return paths
 
 

@@ -35,31 +35,26 @@ _BY_OPTION = {
     "--trace": PassChoice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
     "--clock": PassChoice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
 }
-_INSTEAD = PassChoice(Pass.WAITS, "sampling waiting threads instead of kernel events")
+_WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads, because kernel events named nobody")
 _MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
 _PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
 _COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
 
 
 def further_pass(
-    verdict: Verdict,
-    step: NextStep | None,
-    taken: Collection[Pass],
-    *,
-    failed: Collection[Pass] = (),
-    wants_proof: bool = False,
+    verdict: Verdict, step: NextStep | None, taken: Collection[Pass], *, wants_proof: bool = False
 ) -> PassChoice | None:
     """None where nothing is open that whyperf can find out by itself; `step` is what would settle it. By itself it
-    proves what needs CPU time; `wants_proof`: whatever grew. `failed`: those of the taken ones that recorded nothing."""
+    proves what needs CPU time; `wants_proof`: whatever grew."""
     if Pass.MEMORY not in taken and _only_memory_grew(verdict):
         return _MEMORY
     if verdict.kind.value != "difference":
         return None
     asked = None if step is None else _BY_OPTION.get(step.options[0])
-    if asked is not None and asked.kind in failed and asked.kind is Pass.TRACE:
-        asked = _INSTEAD
     if asked is not None and asked.kind not in taken:
         return asked
+    if asked is not None and asked.kind is Pass.TRACE and Pass.WAITS not in taken and not verdict.suspects:
+        return _WITHOUT_EVENTS
     if not _needs_cpu_time(verdict):
         return _PROVE if wants_proof and Pass.PROOF not in taken else None
     return next((one for one in (_COUNT, _PROVE) if one.kind not in taken), None)

@@ -72,7 +72,7 @@ class Case:
         self.requests = requests_of(good, bad, settings)
         growth = growth_of(good, bad, self.measures, settings)
         self._queued = queued_share(good), queued_share(bad)
-        if self._is_busy:
+        if self._is_busy or growth.wall is not Direction.GREW or not is_waited(growth, settings):
             self.measures, growth = self._without_queue(growth)
         self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Direction.UNCLEAR else None
         if self._steadied is not None and judge(self._steadied, settings.cpu).change is Direction.GREW:
@@ -104,6 +104,8 @@ class Case:
         if measures is None:
             return self.measures, growth
         own = growth_of(self.good, self.bad, measures, self.settings)
+        left_out = self.measures.wall.excess - measures.wall.excess
+        own = replace(own, thread_cpu_wait_s=max(own.thread_cpu_wait_s - left_out, 0.0))
         return (
             (measures, own) if own.wall is Direction.GREW and is_waited(own, self.settings) else (self.measures, growth)
         )

@@ -85,7 +85,7 @@ class Symbols(Protocol):
 
 
 class DebugInfo:
-    """Asks `whyperf.debuginfo`, each binary once."""
+    """Asks `whyperf.debuginfo`, each binary once, also for several recordings of the same programs."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], binary.Binary] = {}
@@ -101,7 +101,9 @@ class DebugInfo:
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]:
         from whyperf.debuginfo.control_flow.certain_calls import passed_calls
 
-        return passed_calls(self._flows_of(path, build_id), addresses)
+        flows = self._flows_of(path, build_id)
+        flows.renew()  # what one recording took is not taken off another's
+        return passed_calls(flows, addresses)
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
         from whyperf.debuginfo.control_flow.decisions import deciding_lines

@@ -13,6 +13,7 @@ from tests.debuginfo.building import Builder, run
 from tests.debuginfo.conftest import Describe
 from whyperf.debuginfo.control_flow.certain_calls import passed_calls
 from whyperf.debuginfo.control_flow.function_flow import TimedFlows
+from whyperf.seal.symbols import DebugInfo
 
 NOTED = ["always", "odd", "falls_through", "second", "third", "in_loop", "deep", "late", "round_end", "last", "retry"]
 CERTAIN = {
@@ -98,3 +99,18 @@ def test_without_time_nothing_is_read(build: Builder, described: Describe) -> No
     program = build.ways("-O2", "-g")
     places = np.array(_calls_of(program, "mark_end"), np.uint64)
     assert passed_calls(TimedFlows(described(program), 0.0), places) == set()
+
+
+def test_several_recordings_ask_the_same_code_with_time_for_each(build: Builder, described: Describe) -> None:
+    program, symbols = build.ways("-O2", "-g"), DebugInfo()
+    ends, starts = (np.array(_calls_of(program, name), np.uint64) for name in ("mark_end", "mark_odd"))
+    flows = TimedFlows(described(program), AMPLE_S)
+    both = [symbols.passed_calls(str(program), "", places) for places in (ends, starts, ends)]
+    assert both[0] == both[2] == passed_calls(flows, ends)
+    assert both[1] == passed_calls(TimedFlows(described(program), AMPLE_S), starts)
+    # WHEN the time of one is up, the next has its own
+    flows = TimedFlows(described(program), AMPLE_S)
+    flows._deadline = 0.0
+    assert passed_calls(flows, ends) == set()
+    flows.renew()
+    assert passed_calls(flows, ends) == both[0]

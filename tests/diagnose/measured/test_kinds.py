@@ -141,6 +141,23 @@ def test_samples_of_another_tool_do_not_tell_waiting_from_the_run_queue(trace, s
     assert diagnose(good, bad).symptom.sentence.endswith(so)
 
 
+@pytest.mark.parametrize("clock", ["cpu", "wall"])
+@pytest.mark.parametrize("queued", [0.6, 8.0], ids=["a-little-busy", "busy"])
+def test_time_in_the_run_queue_is_neither_cpu_time_nor_a_wait(queued, clock):
+    # GIVEN a thread that computes for 0.6 s more and sleeps for 1 s more, and queues for longer meanwhile
+    def side(stacks, run_s, asleep_s, queued_s):
+        wall_s = run_s + asleep_s + queued_s
+        main = thread("tool", wall_s, run_s, queued_s, main=True, clock_nanosleep=asleep_s)
+        waits = {"blocked": [(("main", "libc:pthread_join", "libc:futex"), asleep_s)], "clock": clock}
+        return runs(stacks, wall_s=wall_s, cpu_wait_s=queued_s, main_cpu_wait_s=queued_s, thread_times=(main,), **waits)
+
+    busier = [(words, seconds * 1.2) for words, seconds in STACKS]
+    verdict = diagnose(side(STACKS, 3.0, 0.1, 0.1), side(busier, 3.6, 1.1, queued))
+    # THEN the sleep is the larger part of what the program itself added, and its queueing is said once
+    assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s")
+    assert not any("without getting a CPU" in note for note in verdict.notes)
+
+
 def test_a_cpu_quota_is_named():
     good = runs(STACKS, wall_s=3.1, main_cpu_wait_s=0.0)
     bad = runs(

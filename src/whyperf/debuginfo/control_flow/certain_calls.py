@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from whyperf.debuginfo.basic_blocks.flow_graph import EXIT, next_in_round
+from whyperf.debuginfo.basic_blocks.flow_graph import EXIT
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_maps.code_map import Addresses
 from whyperf.debuginfo.code_maps.places import out_of_line_scopes, scopes_at
@@ -74,7 +74,7 @@ def _ran_in_rounds(flow: Flow, addresses: Addresses) -> npt.NDArray[np.bool_]:
     ran = np.zeros(len(flow.address), np.bool_)
     reached: list[int] = np.unique(flow.block[flow.rows_at(addresses)]).tolist()
     for loop in {loop for block in reached for loop in flow.loops.around(block)}:
-        after = next_in_round(flow.successors, flow.loops, loop, flow.doomed)
+        after = flow.next_in_round(loop)
         seen: set[int] = set()
         for start in reached:
             block = start if loop in flow.loops.around(start) else EXIT

@@ -13,7 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from whyperf.debuginfo.basic_blocks.blocks import Parts, parts_of
-from whyperf.debuginfo.basic_blocks.flow_graph import Loops, dominators, doomed, find_loops, post_dominators, reached
+from whyperf.debuginfo.basic_blocks.flow_graph import (
+    Loops,
+    dominators,
+    doomed,
+    find_loops,
+    next_in_round,
+    post_dominators,
+    reached,
+)
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_maps.code_map import Addresses, Bools, CodeMap, Int32s, ScopeKind
 from whyperf.debuginfo.code_maps.places import last_at_or_before
@@ -111,6 +119,15 @@ class Flow:
     def loops(self) -> Loops:
         return find_loops(self.successors)
 
+    def next_in_round(self, loop: int) -> list[int]:
+        if loop not in self._next_in_round:
+            self._next_in_round[loop] = next_in_round(self.successors, self.loops, loop, self.doomed)
+        return self._next_in_round[loop]
+
+    @cached_property
+    def _next_in_round(self) -> dict[int, list[int]]:
+        return {}
+
 
 def parts_with_fragments(code: CodeMap, scope: int) -> Parts:
     """A function's ranges, with the parts that were split off it though only symbols tell of them (`.cold`)."""
@@ -129,8 +146,13 @@ class TimedFlows:
 
     def __init__(self, binary: Binary, budget_s: float) -> None:
         self.binary = binary
-        self._flows, self._deadline = Flows(binary, callee_depth=0), time.process_time() + budget_s
+        self._flows, self._budget_s = Flows(binary, callee_depth=0), budget_s
         self._read: dict[int, Flow | None] = {}
+        self.renew()
+
+    def renew(self) -> None:
+        """As much time as at first, from now on."""
+        self._deadline = time.process_time() + self._budget_s
 
     def of(self, scope: int) -> Flow | None:
         """None when the code's bytes cannot be had, or the time is up."""

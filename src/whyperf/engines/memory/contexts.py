@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = Tru
     """`folded`: code of system libraries belongs to its callers."""
     builder = TreeBuilder(index, folded=folded)
     nodes = {
-        run: (_nodes(builder, run, one.stack, ROOT), _nodes(builder, run, _freed_under(run, one), LOST))
+        run: (_nodes(builder, run, one.stack, ROOT), _nodes(builder, run, one.freed_stack, LOST))
         for run, one in held.items()
     }
 
@@ -63,34 +63,6 @@ def place(index: FunctionIndex, held: dict[Run, Holdings], *, folded: bool = Tru
         return tuple(PlacedHoldings(run, held[run], *nodes[run]) for run in runs)
 
     return MemoryContexts(index, builder.tree(), placed(index.good), placed(index.bad))
-
-
-def _freed_under(run: Run, held: Holdings) -> Ints:
-    """The stacks that memory was freed under.
-
-    A function that ends by calling free leaves no frame, as free is jumped to. But where the very call through which a
-    block was allocated is the innermost one when it is freed, the function that is called there freed it.
-    """
-    parent, found = run.stack_parent, held.freed_stack.copy()
-    pairs = np.stack([held.stack, held.freed_stack], axis=1)
-    distinct, where = np.unique(pairs, axis=0, return_inverse=True)
-    callees = _callees(run, {freed for _, freed in distinct.tolist() if freed >= 0})
-    for number, (stack, freed) in enumerate(distinct.tolist()):
-        while freed >= 0 and stack >= 0 and parent[stack] != freed:
-            stack = parent[stack]  # noqa: PLW2901
-        if freed >= 0 and stack >= 0 and len(callees[freed]) == 1:
-            found[where.reshape(-1) == number] = stack
-    return found
-
-
-def _callees(run: Run, stacks: Set[int]) -> dict[int, set[int]]:
-    """Functions that were seen called at the innermost place of each: several where it calls through a pointer."""
-    functions = run.frames.column("function").to_numpy()
-    found: dict[int, set[int]] = {stack: set() for stack in stacks}
-    for frame, parent in zip(run.stack_frame, run.stack_parent, strict=True):
-        if parent in found:
-            found[parent].add(int(functions[run.frame_chain[frame][0]]))
-    return found
 
 
 def _nodes(builder: TreeBuilder, run: Run, stacks: Ints, unknown: int) -> Ints:
