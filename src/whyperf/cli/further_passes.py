@@ -37,7 +37,7 @@ _KEPT_FOR_PROOF = 0.5  # of the budget, where the user wants a proof: no other p
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("going on by itself")
-    further = group.add_mutually_exclusive_group()  # of what is typed: a project's usual --budget does not forbid --quick
+    further = group.add_mutually_exclusive_group()  # typed ones: a usual --budget of the project permits --quick
     further.add_argument(
         "--budget",
         metavar="TIME",

@@ -59,12 +59,12 @@ def check_trace(args: argparse.Namespace, example: str) -> None:
         )
     if args.trace and args.deep:
         raise WhyperfError(
-            "--trace and --deep exclude each other: times mean nothing under Valgrind.", example.format("--trace"), status=2
+            "--trace and --deep exclude each other: times mean nothing under Valgrind.",
+            example.format("--trace"),
+            status=2,
         )
     if args.trace and args.trace_rate > 10_000:
-        raise WhyperfError(
-            "The highest --trace-rate is 10000.", example.format("--trace --trace-rate 999"), status=2
-        )
+        raise WhyperfError("The highest --trace-rate is 10000.", example.format("--trace --trace-rate 999"), status=2)
 
 
 def refuse_watching(watched: Sequence[str], why: str, fix: str | None) -> None:
