@@ -51,12 +51,31 @@ from tests.cli.conftest import Whyperf, sentence
         (["compare", "--good", "true", "--bad", "true", "--runs", "0"], 2, "at least 1"),
         (["compare", "--prove", "--quick", "true", "true"], 2, "--prove and --quick exclude each other"),
         (["compare", "--prove", "--deep", "true", "true"], 2, "--prove and --deep exclude each other"),
+        (["compare", "--budget", "1m", "--quick", "true", "true"], 2, "--quick: not allowed with argument --budget"),
+        (["compare", "./tool", "a", "./tool", "b"], 2, "Two commands are needed, each in quotes"),
+        (["compare", "./tool", "a", "./tool", "b"], 2, "; 4 are given."),
         (["info", "no-such-recording"], 1, "no-such-recording"),
         (["diagnose", "only-one"], 1, "There is no recording only-one"),
     ],
 )
 def test_a_sentence_and_no_traceback(refused: Whyperf, arguments: list[str], status: int, words: str) -> None:
     assert words in sentence(refused(*arguments), status)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        (["compare", "--deep", "--trace", "true", "true"], "whyperf compare --trace GOOD BAD"),
+        (["compare", "--symptom", "memory", "true", "true"], "whyperf compare --deep --symptom ... GOOD BAD"),
+        (["record", "--deep", "--trace", "--", "true"], "whyperf record --trace -- COMMAND"),
+        (["record", "--deep", "--pid", "1"], "whyperf record --deep -- COMMAND"),
+        (["attach", "1", "--watch", "x"], "whyperf record --pid 1 --trace --watch VARIABLE"),
+    ],
+)
+def test_what_to_type_instead_is_of_the_same_command(refused: Whyperf, arguments: list[str], instead: str) -> None:
+    done = refused(*arguments)
+    sentence(done, 2)
+    assert done.stderr.splitlines()[1] == f"  try: {instead}"
 
 
 def test_the_program_itself_says_it_too(whyperf: Whyperf) -> None:

@@ -75,6 +75,7 @@ def test_usual_options_of_a_project_count_less_than_typed_ones(whyperf: Whyperf,
     done = whyperf("compare", "echo a", "echo b", "--quick", "-o", "usual", cwd=tmp_path)
     assert "options of .whyperf.toml: --runs 2 --show-output" in done.stderr
     assert done.stdout.splitlines().count("a") == 2 and (tmp_path / "usual" / "bad-2").is_dir()
+    (tmp_path / ".whyperf.toml").write_text("[compare]\nruns = 2\nshow-output = true\nbudget = '5m'\n")
     typed = whyperf("compare", "echo a", "echo b", "--quick", "--runs", "1", "-o", "typed", cwd=tmp_path)
     assert typed.stdout.splitlines().count("a") == 1
     assert not (tmp_path / "typed" / "bad-2").exists()

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyperf.collect.target.program import Program, Redirection
-from whyperf.collect.target.shell import command_line, needs_only_redirections, needs_shell, typed, without_shell
+from whyperf.collect.target.shell import (
+    command_line,
+    needs_only_redirections,
+    needs_shell,
+    program_name,
+    typed,
+    without_shell,
+)
 from whyperf.collect.target.spawn import spawn
 from whyperf.errors import WhyperfError
 
@@ -52,6 +59,20 @@ def test_it_means_what_it_means_to_a_shell(command: str) -> None:
     ours = subprocess.run(program.command, executable=program.path, capture_output=True, check=True)
     shells = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
     assert ours.stdout == shells.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("/bin/echo a", "echo"),
+        ("/bin/cat < /dev/null > out", "cat"),
+        ("sh -c 'cat < /dev/null'", "sh"),
+        ("echo a | wc", "sh"),
+        ("< /dev/null", "sh"),
+    ],
+)
+def test_a_program_is_called_as_the_user_calls_it(command: str, name: str) -> None:
+    assert program_name(command_line(command, os.environ).command) == name
 
 
 def _started(program: Program, folder: Path) -> tuple[int, str]:

@@ -15,6 +15,7 @@ from tests.engines.values.made import Read, with_values
 from tests.page.conftest import barriers, eventually, open_page
 from tests.page.made import model_of
 from tests.page.stalls import stalled
+from whyperf.diagnose.diagnosis import examine
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.model import PageModel
@@ -171,6 +172,15 @@ def test_a_waiting_verdict_shows_waiting_time_first(opened: Any) -> None:
     assert opened("slower").get_by_role("radio", name="waiting").count() == 0
 
 
+@pytest.mark.parametrize(("kind", "measure"), [("wait", "own_s"), ("latency", "latency_p99_s")])
+def test_whatever_waiting_is_measured_by_it_is_shown_first(kind: str, measure: str) -> None:
+    good, bad = ([_waiting(slow=slow)] * 3 for slow in (False, True))
+    verdict = examine(good, bad).verdict
+    verdict = replace(verdict, symptom=replace(verdict.symptom, kind=kind, measure=measure))
+    contexts = page_model(verdict, Examined(good, bad)).contexts
+    assert contexts is not None and contexts.shown == "blocked"
+
+
 def test_plumbing_is_folded_until_it_is_asked_for(opened: Any) -> None:
     page = opened("slower")
     eventually(page, lambda: "find" in _frames(page))
@@ -214,6 +224,17 @@ def test_on_a_phone_confidence_is_there_and_no_table_is_clipped(opened: Any) -> 
     clipped = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth).map(one => one.outerHTML)"
     assert page.locator("table, table td, table th").evaluate_all(clipped) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [1360, 420])
+def test_shares_stand_beside_lines_that_are_longer_than_the_page(opened: Any, width: int) -> None:
+    # GIVEN a page with a long line of source
+    page = opened("slower", width=width)
+    page.locator(".source .line code").last.evaluate("one => { one.textContent = 'x'.repeat(400) }")
+    box = page.locator(".source .code").first.bounding_box()
+    for share in page.locator(".source .share").all():
+        shown = share.bounding_box()
+        assert shown["x"] >= box["x"] and shown["x"] + shown["width"] <= box["x"] + box["width"]
 
 
 @pytest.mark.parametrize("name", ["slower", "moved", "waiting", "stall"])

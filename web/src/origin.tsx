@@ -16,7 +16,9 @@ export function Chain({ origin }: { origin: Origin }) {
           <Step key={at} hop={hop} turns={at > 0 && at === origin.turn} />
         ))}
       </ol>
-      <p>{origin.sentence}</p>
+      <p>
+        <Quoted text={origin.sentence} />
+      </p>
     </figure>
   );
 }

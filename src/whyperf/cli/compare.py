@@ -73,6 +73,7 @@ finds the commit between them. Ctrl-C while it goes on by itself ends that pass:
 
 exit status: as diagnose; with --bisect-exit 0 good, 1 bad, 125 cannot tell or could not run, 128 used wrongly
 """
+_EXAMPLE = "whyperf compare {} GOOD BAD"
 UNUSABLE = 128  # to `git bisect run`, which ends at it; it would take 2 for bad
 
 
@@ -126,10 +127,10 @@ def run(args: argparse.Namespace) -> int:
 def _compare(args: argparse.Namespace) -> int:
     check_benchmarks(args)
     check_sides(args)
-    check_deep(args)
+    check_deep(args, _EXAMPLE)
     check_counting_runs(args)
     check_memory(args, "whyperf compare --memory --good COMMAND --bad COMMAND")
-    check_trace(args)
+    check_trace(args, _EXAMPLE)
     check_going_on(args)
     check_page(args.html, is_opened=args.open)
     programs, compared = check_out_both(args) if args.rev else (None, None)

@@ -74,12 +74,12 @@ def refuse_explaining(args: argparse.Namespace) -> None:
         )
 
 
-def check_deep(args: argparse.Namespace) -> None:
-    """Refuses options that only make sense together, or not together."""
+def check_deep(args: argparse.Namespace, example: str) -> None:
+    """Refuses options that only make sense together, or not together. `example`: see `check_trace`."""
     if not args.deep:
         for name in ("symptom", "symptom-from", "zoom", "plug-in"):
             if getattr(args, name.replace("-", "_"), None):
-                raise WhyperfError(f"--{name} needs --deep.", f"whyperf record --deep --{name} ...", status=2)
+                raise WhyperfError(f"--{name} needs --deep.", example.format(f"--deep --{name} ..."), status=2)
         return
     refuse_explaining(args)
     from whyperf.collect.setup.lifecycle import Measuring  # which diagnoses do without
@@ -99,12 +99,12 @@ def check_deep(args: argparse.Namespace) -> None:
         if given:
             raise WhyperfError(
                 f"--deep and {option} exclude each other: under Valgrind nothing is sampled.",
-                "whyperf record --deep -- COMMAND",
+                example.format("--deep"),
                 status=2,
             )
     if getattr(args, "zoom", None) is not None and args.symptom is not None:
         raise WhyperfError(
             "A plan already has its symptom: --zoom and --symptom exclude each other.",
-            f"whyperf record --deep --zoom {args.zoom} -- COMMAND",
+            example.format(f"--deep --zoom {args.zoom}"),
             status=2,
         )

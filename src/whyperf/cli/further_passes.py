@@ -37,13 +37,14 @@ _KEPT_FOR_PROOF = 0.5  # of the budget, where the user wants a proof: no other p
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("going on by itself")
-    group.add_argument(
+    further = group.add_mutually_exclusive_group()  # typed ones: a usual --budget of the project permits --quick
+    further.add_argument(
         "--budget",
         metavar="TIME",
         type=positive_duration,
         help="how long further runs may take (default: as long again as the first ones, at least a minute)",
     )
-    group.add_argument("--quick", action="store_true", help="the first runs only")
+    further.add_argument("--quick", action="store_true", help="the first runs only")
     group.add_argument(
         "--prove",
         action="store_true",

@@ -72,8 +72,9 @@ def run(args: argparse.Namespace) -> int:
         option = "--all" if args.all else "--pid"
         instead = "whyperf record --trace --all --for 30s" if args.all else f"whyperf record --pid {args.pid}"
         raise WhyperfError(f"{option} and a command exclude each other.", instead, status=2)
-    check_deep(args)
-    check_trace(args)
+    started = "whyperf record {} -- COMMAND"
+    check_deep(args, started)
+    check_trace(args, started if args.pid is None else f"whyperf record --pid {args.pid} {{}}")
     check_counts(args)
     check_memory(args, "whyperf record --memory -- COMMAND")
     if args.memory and args.counts:

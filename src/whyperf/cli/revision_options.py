@@ -61,8 +61,9 @@ def check_sides(args: argparse.Namespace) -> None:
     if not args.rev and (args.build or args.rebuild):
         raise WhyperfError("--build builds the revisions of --rev, and there are none.", _EXAMPLE, status=2)
     if not args.rev and (named or len(commands) < 2):
+        given = f"; {len(commands) + len(named)} are given" if len(named) > 1 or len(commands) > 1 else ""
         raise WhyperfError(
-            "Two commands are needed, each in quotes (or after --good and --bad), or two revisions.",
+            f"Two commands are needed, each in quotes (or after --good and --bad), or two revisions{given}.",
             'whyperf compare "./tool small.txt" "./tool big.txt"',
             status=2,
         )

@@ -45,27 +45,26 @@ def add_trace(parser: argparse.ArgumentParser, *, everything: bool = False) -> N
     )
 
 
-def check_trace(args: argparse.Namespace) -> None:
+def check_trace(args: argparse.Namespace, example: str) -> None:
+    """`example`: what to type instead, with {} where the options stand."""
     if getattr(args, "all", False) and not args.trace:
         raise WhyperfError("--all is for kernel events.", "whyperf record --trace --all --for 30s", status=2)
     if args.watch and not args.trace:
-        raise WhyperfError("--watch is for kernel events.", "whyperf record --trace --watch VARIABLE ...", status=2)
+        raise WhyperfError("--watch is for kernel events.", example.format("--trace --watch VARIABLE"), status=2)
     if args.no_queues and not args.trace:
-        raise WhyperfError("--no-queues is for kernel events.", "whyperf record --trace --no-queues ...", status=2)
+        raise WhyperfError("--no-queues is for kernel events.", example.format("--trace --no-queues"), status=2)
     if len(args.watch) > _MOST_WATCHED:
         raise WhyperfError(
-            "A processor can watch four variables at most.", "whyperf record --trace --watch VARIABLE ...", status=2
+            "A processor can watch four variables at most.", example.format("--trace --watch VARIABLE"), status=2
         )
-    if args.trace and getattr(args, "deep", False):
+    if args.trace and args.deep:
         raise WhyperfError(
             "--trace and --deep exclude each other: times mean nothing under Valgrind.",
-            "whyperf record --trace -- ./program",
+            example.format("--trace"),
             status=2,
         )
     if args.trace and args.trace_rate > 10_000:
-        raise WhyperfError(
-            "The highest --trace-rate is 10000.", "whyperf record --trace --trace-rate 999 ...", status=2
-        )
+        raise WhyperfError("The highest --trace-rate is 10000.", example.format("--trace --trace-rate 999"), status=2)
 
 
 def refuse_watching(watched: Sequence[str], why: str, fix: str | None) -> None:

@@ -34,7 +34,7 @@ def last_output(recording: Path) -> str:
 def _last_line(recording: Path) -> str:
     """For a sentence of a report, which has no lines of its own."""
     printed = last_output(recording).strip()
-    return f" Its last line on standard error: {printed.splitlines()[-1].strip()}" if printed else ""
+    return f" The last line on standard error: {printed.splitlines()[-1].strip()}" if printed else ""
 
 
 def endings(outcomes: Mapping[Side, list[RunOutcome]]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from whyperf.adapters.adapted_benchmark import Adapted
 from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
 from whyperf.collect.target.program import Program
+from whyperf.collect.target.shell import program_name
 from whyperf.comparison.alternation import Side
 from whyperf.errors import WhyperfError
 
@@ -31,8 +32,7 @@ class ComparisonPlan:
 
 
 def default_folder(program: Program) -> Path:
-    name = Path(program.command[0]).name
-    return Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.compare")
+    return Path(f"{program_name(program.command)}-{time.strftime('%Y%m%d-%H%M%S')}.compare")
 
 
 def check_folder(folder: Path, force: bool) -> None:

@@ -14,7 +14,7 @@ from whyperf.diagnose.engine_claims.values import Data, Method, data_notes, gath
 from whyperf.diagnose.joining.claims import Claim, claims_of
 from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
-from whyperf.diagnose.measured.latency import requests_of
+from whyperf.diagnose.measured.latency import PREFIX, requests_of
 from whyperf.diagnose.measured.measures import Measures, steadied_cpu, take_measures, without_queue
 from whyperf.diagnose.measured.significance import Direction, Measure, judge, runs_needed
 from whyperf.diagnose.measured.symptom_kind import (
@@ -23,6 +23,7 @@ from whyperf.diagnose.measured.symptom_kind import (
     growth_of,
     if_starved_threads_delay,
     is_waited,
+    knows_switches,
     nature_of,
     runs_less_side_by_side,
 )
@@ -71,7 +72,7 @@ class Case:
         self.requests = requests_of(good, bad, settings)
         growth = growth_of(good, bad, self.measures, settings)
         self._queued = queued_share(good), queued_share(bad)
-        if self.busy_machine or growth.wall is not Direction.GREW or not is_waited(growth, settings):
+        if self._is_busy or growth.wall is not Direction.GREW or not is_waited(growth, settings):
             self.measures, growth = self._without_queue(growth)
         self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Direction.UNCLEAR else None
         if self._steadied is not None and judge(self._steadied, settings.cpu).change is Direction.GREW:
@@ -88,10 +89,14 @@ class Case:
         return self.measures.wall.excess
 
     @property
-    def busy_machine(self) -> str:
-        """Said where threads waited for a CPU longer than they used one, and no quota of their own was the reason."""
-        limited = any(run.manifest.totals.quota_cpus for run in self.runs)
-        return wording.busy_machine(*self._queued) if max(self._queued) > 1.0 and not limited else ""
+    def _is_busy(self) -> bool:
+        """Whether threads waited for a CPU longer than they used one, and no quota of their own was the reason."""
+        return max(self._queued) > 1.0 and not any(run.manifest.totals.quota_cpus for run in self.runs)
+
+    def busy_machine(self, measure: str) -> str:
+        """What is said of a busy machine, where the symptom is of this measure."""
+        by_clock = measure == "wall_s" or measure.startswith(PREFIX)
+        return wording.busy_machine(*self._queued, judged_by_clock=by_clock) if self._is_busy else ""
 
     def _without_queue(self, growth: TotalsGrowth) -> tuple[Measures, TotalsGrowth]:
         """Judge the program's own time where the run queue hides it: what grows without the queue did grow."""
@@ -262,7 +267,7 @@ class Case:
 
     def _waited(self, nature: Nature) -> Decision:
         wall = self.measures.wall
-        sentence = wording.waited(self.measures)
+        sentence = wording.waited(self.measures, knows_queue=all(map(knows_switches, self.runs)))
         if self.contexts is not None and self.contexts.slower:
             decision = self._in_contexts(self.contexts, nature, sentence, wall)
             return replace(decision, claims=(*decision.claims, *self._lock_holders()))

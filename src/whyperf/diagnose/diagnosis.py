@@ -138,7 +138,7 @@ def _concluded(case: Case, decision: Decision, joined: Joined, step: NextStep | 
         contexts=contexts,
         disagreements=joined.disagreements,
         memory_grew=resident_grew(case.measures.memory, case.settings),
-        machine=case.busy_machine,
+        machine=case.busy_machine(decision.symptom.measure),
         percentiles=case.requests.percentiles if case.requests is not None else (),
         totals=case.total_changes,
     )
@@ -155,6 +155,7 @@ def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) ->
         traced=all(run.manifest.trace is not None for run in case.runs),
         waits=case.recorded_waits,
         fewest_runs=min(len(case.good), len(case.bad)),
+        inlined=frozenset(name for run in case.runs for name in run.inlined_everywhere),
         unseen=decision.unseen,
         memory=all(holds_memory(run.recording) for run in case.runs),
     )

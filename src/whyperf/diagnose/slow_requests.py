@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.joining.confidence import HIGH, MEDIUM
 from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
@@ -54,7 +55,8 @@ def examine_slow_requests(recording: Recorded) -> Verdict:
     )
     kind = VerdictKind.DIFFERENCE if suspects else VerdictKind.NONE
     said = "p50 {}, p90 {}, p99 {}, p99.9 {}.".format(*(seconds(one.good) for one in percentiles))
-    return Verdict(kind, symptom, suspects, (f"Percentiles of all requests: {said}", *notes))
+    told = (f"Percentiles of all requests: {said}", *notes)
+    return Verdict(kind, symptom, suspects, told, next_command=open_page((), (recording.path,)))
 
 
 def _suspects(found: SlowRequests, added: float) -> list[Suspect]:

@@ -47,12 +47,14 @@ def grew_alike(sentence: str) -> str:
     return f"{sentence} All functions slowed down by the same factor: more of the same work, or a slower machine."
 
 
-def waited(measures: Measures) -> str:
+def waited(measures: Measures, *, knows_queue: bool) -> str:
+    """`knows_queue`: the runs would show it if threads had been ready to run instead."""
     wall, cpu = measures.wall, measures.cpu
+    so = "they wait" if knows_queue else "they wait, or others had the CPUs: samples alone do not show which"
     return (
         f"Bad runs take {factor(wall)} {_TIMES[wall.name]}: {seconds(wall.bad_mean)} per {measures.unit} instead of "
         f"{seconds(wall.good_mean)} ({_runs(wall)}), while CPU time went from {seconds(cpu.good_mean)} to "
-        f"{seconds(cpu.bad_mean)}: they wait."
+        f"{seconds(cpu.bad_mean)}: {so}."
     )
 
 
@@ -92,12 +94,20 @@ def quota(measures: Measures, cpus: float, throttled_s: float) -> str:
     )
 
 
-def busy_machine(good: float, bad: float) -> str:
-    return (
+def busy_machine(good: float, bad: float, *, judged_by_clock: bool) -> str:
+    """`judged_by_clock`: the symptom is of elapsed time or latency, of which the run queue is a part."""
+    busy = (
         "The machine was busy: threads waited for a CPU longer than they used one "
-        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones). Judged by CPU time and by time "
-        "in which threads were blocked; elapsed time and latency say little of the program here. A quieter machine "
-        "would tell."
+        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones)."
+    )
+    if judged_by_clock:
+        return (
+            f"{busy} Elapsed time and latency contain that time. A quieter machine would show how much of them is the "
+            "program's own."
+        )
+    return (
+        f"{busy} Judged by CPU time and by time in which threads were blocked; elapsed time and latency say little of "
+        "the program here. A quieter machine would tell."
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from whyperf.engines.holdings import holdings_of, holds_memory
 from whyperf.engines.kernel.blocked_waits import BlockedWaits, which_count
@@ -150,6 +151,13 @@ class Run:
         """Frames that are reached in every call of their function."""
         table = self.recording.table("decisions")
         return set(ints(table.filter(table.column("every_call")), "frame"))
+
+    @cached_property
+    def inlined_everywhere(self) -> set[str]:
+        """Functions of which no binary holds an out-of-line copy."""
+        table = self.recording.table("functions")
+        inlined = table.column("inlined")
+        return set(texts(table.filter(inlined), "name")) - set(texts(table.filter(pc.invert(inlined)), "name"))
 
     @cached_property
     def source(self) -> dict[str, dict[int, str]]:

@@ -14,7 +14,7 @@ from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.measured.total_changes import sentence
 from whyperf.diagnose.verdict import TotalChange, VerdictKind
 from whyperf.recording.sealed.latency import LatencyCount
-from whyperf.recording.sealed.manifest import ThreadTimes
+from whyperf.recording.sealed.manifest import ThreadTimes, TraceSummary
 
 
 def thread(name, lived_s, run_s=0.0, runnable_s=0.0, *, main=False, **blocked_s):
@@ -119,6 +119,26 @@ def test_a_busy_machine_is_said_first(busy):
     assert verdict.machine.startswith("The machine was busy") is busy
     # THEN the program's own time decides
     assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s" if busy else "wall_s")
+
+
+def test_of_a_busy_machine_nothing_is_said_that_the_symptom_contradicts():
+    def side(tail_s):
+        queued = thread("server", 40.0, 3.0, 30.0, main=True)
+        return runs(STACKS, wall_s=40.0, thread_times=(queued,), latency=requests(5e-4, tail_s))
+
+    by_latency, by_cpu = diagnose(side(9e-4), side(81e-3)), diagnose(side(9e-4), side(9e-4))
+    assert by_latency.symptom.measure == "latency_p99_s" and "Elapsed time and latency contain" in by_latency.machine
+    assert by_cpu.symptom.measure == "cpu_s" and "Judged by CPU time" in by_cpu.machine
+
+
+@pytest.mark.parametrize(
+    ("trace", "so"),
+    [(None, ": they wait."), (TraceSummary("perf.data", "program", 99.0), ": samples alone do not show which.")],
+    ids=["ours", "another tool's"],
+)
+def test_samples_of_another_tool_do_not_tell_waiting_from_the_run_queue(trace, so):
+    good, bad = (runs(STACKS, wall_s=wall_s, trace=trace) for wall_s in (4.0, 40.0))
+    assert diagnose(good, bad).symptom.sentence.endswith(so)
 
 
 @pytest.mark.parametrize("clock", ["cpu", "wall"])

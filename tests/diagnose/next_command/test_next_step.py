@@ -22,6 +22,9 @@ from whyperf.recording.sealed.manifest import RunOptions, TraceSummary, Window
 SAMPLED = RecordedSides(traced=False, waits=False, fewest_runs=3)
 CLEAR = Joined((suspect("a", score=0.9), suspect("b", score=0.2)), ())
 CLOSE = Joined((suspect("a", score=0.5), suspect("b", score=0.45)), ())
+PLACED = Joined(tuple(replace(one, file="a.c", line=7) for one in CLOSE.suspects), ())
+UNPLACED = Joined(tuple(replace(one, file="", line=0) for one in CLOSE.suspects), ())
+INLINED = replace(SAMPLED, inlined=frozenset({"a"}))
 CERTAIN = Joined(tuple(replace(one, confidence="high") for one in CLOSE.suspects), ())
 DISPUTED = Joined(CLEAR.suspects, ("The engines disagree.",))
 NOBODY = Joined((), ())
@@ -41,6 +44,8 @@ def proposed(kind, joined, recordings=SAMPLED, possible=ALL, measure="wall_s"):
         ("cpu", CLEAR, SAMPLED, ALL, None),
         ("cpu", CLEAR, replace(SAMPLED, fewest_runs=1), ALL, "--runs 3"),
         ("cpu", CLOSE, SAMPLED, ALL, "--deep --symptom instructions:a"),
+        ("cpu", PLACED, INLINED, ALL, "--deep --symptom line:a.c:7"),
+        ("cpu", UNPLACED, INLINED, ALL, "--runs 6"),
         ("cpu", CLOSE, SAMPLED, NONE, "--runs 6"),
         ("cpu", CERTAIN, SAMPLED, NONE, None),
         ("wait", NOBODY, SAMPLED, ALL, "--trace"),

@@ -35,6 +35,7 @@ def test_what_only_the_slowest_do_is_named():
     assert (suspect.function, suspect.confidence) == ("compact", "high")
     assert suspect.share == pytest.approx(1.0, abs=0.02)
     assert suspect.why.startswith("In 100% of the slowest requests it sleeps for 80.0 ms on average; in the others")
+    assert (verdict.next_command or "").startswith("whyperf view --open ")
 
 
 def test_waiting_for_the_next_request_is_no_part_of_one():

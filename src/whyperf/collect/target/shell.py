@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from whyperf.collect.target.program import Program, Redirection, find_program
 from whyperf.errors import WhyperfError
@@ -62,6 +62,13 @@ def without_shell(program: Program, environment: Mapping[str, str]) -> Program |
 def needs_only_redirections(words: Sequence[str]) -> bool:
     """Whether words that `command_line` made need no shell, but perhaps files for the standard streams."""
     return tuple(words[:2]) != (SHELL, "-c") or (len(words) == 3 and _redirected(words[2]) is not None)
+
+
+def program_name(words: Sequence[str]) -> str:
+    """What the user calls the program: where a shell only redirects its streams, not the shell."""
+    is_given = tuple(words[:2]) == (SHELL, "-c") and len(words) == 3
+    found = _redirected(words[2]) if is_given else None
+    return PurePosixPath(found[0][0] if found else words[0]).name
 
 
 def _redirected(command: str) -> tuple[list[str], tuple[Redirection, ...]] | None:

@@ -123,11 +123,11 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         thread_cpu_wait_s=starved_s,
         threads=threads,
         swaps=any(run.manifest.totals.swap_bytes for run in bad),
-        keeps_up=not all(map(_knows_switches, (*good, *bad))) and _keeps_up(measures),
+        keeps_up=not all(map(knows_switches, (*good, *bad))) and _keeps_up(measures),
     )
 
 
-def _knows_switches(run: Run) -> bool:
+def knows_switches(run: Run) -> bool:
     """Whether the recording could tell who was ready to run: samples that another tool took alone cannot."""
     trace, totals = run.manifest.trace, run.manifest.totals
     is_ours = trace is None or trace.source != "perf.data"

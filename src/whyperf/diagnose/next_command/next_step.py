@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,7 +10,7 @@ from whyperf.diagnose.joining.confidence import HIGH
 from whyperf.diagnose.joining.join import Joined
 from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.verdict import PEAK_BYTES, Symptom
+from whyperf.diagnose.verdict import PEAK_BYTES, Suspect, Symptom
 from whyperf.diagnose.wording import SPREAD_UNKNOWN
 from whyperf.recording.names.identity import is_named_by_address
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
@@ -40,6 +41,7 @@ class RecordedSides:
     waits: bool  # blocked threads were sampled too
     fewest_runs: int  # of the kind with fewer
     memory: bool = False  # allocations were sampled
+    inlined: frozenset[str] = frozenset()  # functions without a copy of their own, whose calls cannot be counted
     unseen: str = ""  # what they do not show of waits, though there must be some
 
 
@@ -92,8 +94,8 @@ def _to_decide(
 ) -> NextStep | None:
     """What another witness would be asked with."""
     first = joined.suspects[0]
-    if nature is Nature.CPU and possible.deep and not is_named_by_address(first.function):
-        symptom = SymptomSpec(SymptomKind.INSTRUCTIONS, first.function)
+    symptom = _exactly(first, recordings.inlined)
+    if nature is Nature.CPU and possible.deep and symptom is not None:
         return NextStep(("--deep", "--symptom", str(symptom)), f"{why}: exact counts would tell which of them changed.")
     if nature is not Nature.CPU and not recordings.traced and possible.trace:
         return NextStep(("--trace",), f"{why}: kernel events would tell who waits for whom.")
@@ -102,6 +104,15 @@ def _to_decide(
     if first.confidence == HIGH:
         return None  # more of the same would show the same
     return NextStep(("--runs", str(2 * recordings.fewest_runs)), f"{why}: more runs would tell.")
+
+
+def _exactly(suspect: Suspect, inlined: Collection[str]) -> SymptomSpec | None:
+    """What exact counts can be asked about a suspect."""
+    if is_named_by_address(suspect.function):
+        return None
+    if suspect.function not in inlined:
+        return SymptomSpec(SymptomKind.INSTRUCTIONS, suspect.function)
+    return SymptomSpec(SymptomKind.LINE, suspect.file, suspect.line) if suspect.file and suspect.line else None
 
 
 def _is_close(joined: Joined, settings: DiagnoseSettings) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
+from whyperf.collect.target.shell import program_name
 from whyperf.diagnose.verdict import MEMORY_MEASURES, Suspect, Verdict
 from whyperf.engines.causes.detail import CausesDetail
 from whyperf.engines.relations.detail import RelationsDetail
@@ -57,24 +56,23 @@ def page_model(verdict: Verdict | None, examined: Examined) -> PageModel:
 
 
 def _shown_first(verdict: Verdict | None, examined: Examined) -> ShownClock:
-    """Which time explains the verdict: what its suspects were chosen from, or what its symptom is of. Or memory."""
+    """Which time explains the verdict: what its symptom is of, or what its suspects were chosen from. Or memory."""
     if verdict is not None and verdict.symptom.measure in MEMORY_MEASURES:
         return "peak"
-    if examined.excess is not None:
-        return "blocked" if examined.excess.clock is Clock.BLOCKED else "cpu"
-    waits = verdict is not None and verdict.symptom.measure == "wall_s" and verdict.symptom.kind in _WAITING
-    return "blocked" if waits else "cpu"
+    waits = verdict is not None and verdict.symptom.kind in _WAITING
+    sampled = examined.excess is not None and examined.excess.clock is Clock.BLOCKED
+    return "blocked" if waits or sampled else "cpu"
 
 
 def title_of(examined: Examined) -> str:
     """The program's name."""
     command = examined.bad_runs[0].manifest.command
-    return PurePosixPath(command[0]).name if command else "a recording"
+    return program_name(command) if command else "a recording"
 
 
 def causes_section(verdict: Verdict | None) -> CausesSection | None:
-    """Stalls as timelines: a ladder of threads, from the one that stalled to the one that should have acted."""
-    """None where no suspect was found by following a stall."""
+    """Stalls as timelines: a ladder of threads, from the one that stalled to the one that should have acted; None where
+    no suspect was found by following a stall."""
     stories = [
         _story(suspect, evidence.detail)
         for suspect in (verdict.suspects if verdict is not None else ())
@@ -107,8 +105,8 @@ def _story(suspect: Suspect, detail: CausesDetail) -> CauseStory:
 
 
 def relations_section(verdict: Verdict | None) -> RelationsSection | None:
-    """The changed relations as graphs, from the evidence that the relations engine left with its suspects."""
-    """None where no suspect is a relation."""
+    """The changed relations as graphs, from the evidence that the relations engine left with its suspects; None where no
+    suspect is a relation."""
     graphs = [
         _graph(suspect, evidence.detail)
         for suspect in (verdict.suspects if verdict is not None else ())
