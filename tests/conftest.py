@@ -13,7 +13,6 @@ import pytest
 from hypothesis import settings
 
 from tests.expected_skips import is_expected
-from tests.retried import RETRIED
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -74,8 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _room(item.path) in _OF_PROCESSES:
             item.add_marker("process")
-        if item.nodeid.partition("[")[0] in RETRIED:
-            item.add_marker(pytest.mark.flaky(reruns=3))
+        if item.get_closest_marker("process"):
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,6 +27,7 @@ def one_line(name: str) -> str:
     return name.replace(";", ":").replace("\n", " ")
 
 
+@pytest.mark.thorough
 @given(stacks)
 def test_collapsed_stacks_add_up(stacks):
     lines = list(collapsed(profile_of(sampled(stacks)), Clock.CPU))
@@ -62,6 +63,7 @@ def test_inlined_functions_are_frames_of_their_own():
     assert lines == ["tool;main;outer;inner 1000000\n"]
 
 
+@pytest.mark.thorough
 @given(stacks)
 def test_speedscope_profiles_add_up(stacks):
     made = speedscope(profile_of(sampled(stacks, threads=2)))
@@ -80,6 +82,7 @@ def test_speedscope_takes_its_own_schema():
     jsonschema.validate(json.loads(json.dumps(speedscope(profile_of(sampled(SLOW, threads=2))))), schema)
 
 
+@pytest.mark.thorough
 @given(stacks)
 def test_slices_nest_and_add_up(stacks):
     events = chrome(profile_of(sampled(stacks, threads=2)))["traceEvents"]
@@ -110,6 +113,7 @@ def test_a_gap_ends_a_slice():
     assert Counter(event["name"] for event in events if event["ph"] == "X") == {"main": 2, "parse": 2}
 
 
+@pytest.mark.thorough
 @given(stacks)
 def test_firefox_tables_are_consistent(stacks):
     made = firefox(profile_of(sampled(stacks)))

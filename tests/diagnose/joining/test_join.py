@@ -61,6 +61,7 @@ def ranks(joined):
     return {one.function: one.rank for one in joined.suspects}
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS, st.randoms())
 def test_the_order_of_what_is_said_does_not_matter(said, trust, random):
     shuffled = list(said)
@@ -68,6 +69,7 @@ def test_the_order_of_what_is_said_does_not_matter(said, trust, random):
     assert join(shuffled, trust) == join(said, trust)
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS)
 def test_scores_are_chances_and_ranks_follow_them(said, trust):
     suspects = join(said, trust).suspects
@@ -76,6 +78,7 @@ def test_scores_are_chances_and_ranks_follow_them(said, trust):
     assert sorted((one.score for one in suspects), reverse=True) == [one.score for one in suspects]
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS, st.sampled_from(ENGINES), THINGS, EXACT)
 def test_more_evidence_never_hurts_a_suspect(said, trust, engine, thing, score):
     # GIVEN a thing that somebody suspects
@@ -90,6 +93,7 @@ def test_more_evidence_never_hurts_a_suspect(said, trust, engine, thing, score):
 
 
 @pytest.mark.thorough
+@pytest.mark.thorough
 @given(claims(), TRUSTS, st.data())
 def test_a_higher_score_never_costs_a_rank(said, trust, data):
     assume(said)
@@ -102,6 +106,7 @@ def test_a_higher_score_never_costs_a_rank(said, trust, data):
     assert ranks(after)[name] <= ranks(before)[name]
 
 
+@pytest.mark.thorough
 @given(claims(), st.sampled_from(ENGINES), THINGS, EXACT)
 def test_hiding_from_an_engine_is_no_exception(said, engine, thing, score):
     # GIVEN a claim about what the leading engine cannot see, and the same claim with a higher score
@@ -114,12 +119,14 @@ def test_hiding_from_an_engine_is_no_exception(said, engine, thing, score):
     assert ranks(after)[thing.name] <= ranks(before)[thing.name]
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS, st.sampled_from(ENGINES))
 def test_a_silent_engine_changes_nothing(said, trust, silent):
     heard = [one for one in said if one.engine != silent]
     assert join(heard, trust) == join(heard, {**trust, silent: 0}) == join(heard, {**trust, silent: 1})
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS, THINGS, EXACT)
 def test_evidence_that_is_counted_already_moves_nothing(said, trust, thing, score):
     others = [one for one in said if one.engine != "values"]
@@ -129,6 +136,7 @@ def test_evidence_that_is_counted_already_moves_nothing(said, trust, thing, scor
     assert [one.function for one in after.suspects] == [one.function for one in before.suspects]
 
 
+@pytest.mark.thorough
 @given(st.sampled_from(ENGINES), st.data(), st.sampled_from([Fraction(1, 4), Fraction(1)]))
 def test_one_engine_alone_keeps_its_order(engine, data, trust):
     said = data.draw(claims([engine]))
@@ -139,6 +147,7 @@ def test_one_engine_alone_keeps_its_order(engine, data, trust):
         assert joined.suspects[0].score == said[0].score
 
 
+@pytest.mark.thorough
 @given(claims(), TRUSTS)
 def test_whoever_leads_and_is_contradicted_is_said_to_be(said, trust):
     said = [replace(one, effects=frozenset()) for one in said]

@@ -43,6 +43,7 @@ def scipy_statistic(first, second) -> float:
 
 @pytest.mark.thorough
 @unhurried
+@pytest.mark.thorough
 @given(st.one_of(few, any_integers), st.one_of(few, any_integers))
 def test_anderson_darling_is_scipys(first, second):
     good, bad = sorted_pair(first, second)
@@ -54,6 +55,7 @@ def test_anderson_darling_is_scipys(first, second):
 
 
 @unhurried
+@pytest.mark.thorough
 @given(one_or_more, one_or_more)
 def test_anderson_darling_is_scipys_on_tiny_samples(first, second):
     good, bad = sorted_pair(first, second)
@@ -75,6 +77,7 @@ def test_anderson_darling_is_scipys_on_large_samples():
 
 
 @unhurried
+@pytest.mark.thorough
 @given(st.one_of(few, any_integers), st.one_of(few, any_integers), st.integers(1, 64), st.integers(2, 64))
 def test_compiled_and_plain_statistics_agree(first, second, distinct, bins):
     good, bad = sorted_pair(first, second)
@@ -89,6 +92,7 @@ def test_the_critical_values_are_scipys():
 
 
 @unhurried
+@pytest.mark.thorough
 @given(few, few)
 def test_hellinger_is_its_definition(first, second):
     values = sorted(set(first) | set(second))
@@ -100,6 +104,7 @@ def test_hellinger_is_its_definition(first, second):
 
 
 @unhurried
+@pytest.mark.thorough
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=80))
 def test_run_lengths_are_those_of_groupby(values):
     array = np.array(values)
@@ -108,6 +113,7 @@ def test_run_lengths_are_those_of_groupby(values):
 
 @pytest.mark.thorough
 @unhurried
+@pytest.mark.thorough
 @given(st.integers(2, 5), st.integers(2, 5), st.integers(2, 6), st.integers(0, 10**6))
 def test_permutation_p_is_exact_where_there_are_few_arrangements(good, bad, bins, seed):
     # GIVEN blocks of readings as histograms
@@ -127,6 +133,7 @@ def test_permutation_p_is_exact_where_there_are_few_arrangements(good, bad, bins
 
 
 @unhurried
+@pytest.mark.thorough
 @given(st.integers(2, 40), st.data())
 def test_shuffles_choose_as_many_blocks_as_told(count, data):
     good = data.draw(st.integers(1, count - 1))
@@ -174,6 +181,7 @@ def test_the_fit_finds_a_generalised_pareto():
 
 
 @unhurried
+@pytest.mark.thorough
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.sampled_from([0.05, 0.2]))
 def test_discoveries_follow_benjamini_and_hochberg(p, rate):
     believed = discoveries(np.array(p), rate)
@@ -184,6 +192,7 @@ def test_discoveries_follow_benjamini_and_hochberg(p, rate):
 
 
 @unhurried
+@pytest.mark.thorough
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=30))
 def test_discoveries_are_scipys(thousandths):
     p = np.array(thousandths) / 1000
@@ -204,6 +213,7 @@ def test_the_autocorrelation_time_is_that_of_a_known_process(stays):
 
 
 @unhurried
+@pytest.mark.thorough
 @given(st.lists(st.integers(-9, 9), min_size=4, max_size=50))
 def test_the_autocorrelation_time_is_the_windowed_sum(values):
     series = np.array(values, float) - np.mean(values)
