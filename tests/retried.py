@@ -3,8 +3,4 @@
 Every other failure counts, also on a busy machine. This list only gets shorter.
 """
 
-RETRIED: dict[str, str] = {
-    "tests/tracer/test_record_program.py::test_the_newest_part_is_kept_within_the_bound": (
-        "beside other jobs, stacks of what is kept sometimes lack the program's names: not understood yet"
-    ),
-}
+RETRIED: dict[str, str] = {}

@@ -54,7 +54,7 @@ def all_cases() -> list[ContextCase]:
         *(_nginx_libz(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 4000))),
         *(_apache(kind, microseconds) for kind, microseconds in (("busy", 5000), ("sleep", 60000))),
         *(_extension(kind, microseconds) for kind, microseconds in (("busy", 150), ("sleep", 1000))),
-        *(_kiosk(kind, microseconds) for kind, microseconds in (("busy", 500), ("sleep", 2000))),
+        *(_kiosk(kind, 2000) for kind in ("busy", "sleep")),
         _resolver(),
         _postgres(),
         _nginx_gzip(),
@@ -70,7 +70,7 @@ def stripped_cases() -> list[ContextCase]:
         _apache("busy", 5000, stripped=True),
         _apache("sleep", 60000, stripped=True),
         _extension("busy", 150, stripped=True),
-        _kiosk("busy", 500, stripped=True),
+        _kiosk("busy", 2000, stripped=True),
         _kiosk("sleep", 2000, stripped=True),
         _kiosk_list(stripped=True),
     ]

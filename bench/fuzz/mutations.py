@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.dependences import made_stream
+from tests.collect.dependences import made_stream
 from tests.recording.repaired import repair
 
 from bench.fuzz.subjects import Kind

@@ -11,9 +11,9 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
+from tests.collect.dependences.made_stream import open_deep_recording
 from tests.collect.open_recording import OpenRecording
-from tests.dependences.made_stream import open_deep_recording
-from tests.engines.blame.counted_recordings import counted
+from tests.engines.call_counts.counted_recordings import counted
 from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
 from tests.engines.relations.stored import stored_sketch, stored_zoom

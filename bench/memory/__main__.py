@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="pairs of runs (default 3)")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--same", action="store_true", help="the good build against itself: nothing may be named")
-    instead.add_argument("--twice", action="store_true", help="the good build under twice the load: more work at most")
+    instead.add_argument("--twice", action="store_true", help="the good builds of servers under twice the load: more work at most")
     parser.add_argument("--peers", action="store_true", help="memray, heaptrack and massif on the same commands too")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep recordings there, and diagnose kept ones anew"
@@ -72,13 +72,10 @@ def _sides(case: Case, args: argparse.Namespace) -> Commands:
 
 
 def _twice(side: Side) -> Side:
-    """The number that its load ends with, doubled; a Python script is run twice by the same interpreter."""
-    if side.drive and side.drive[-1].isdigit():
-        return replace(side, drive=[*side.drive[:-1], str(2 * int(side.drive[-1]))])
-    if not side.drive and side.command[-1].endswith(".py"):
-        again = f"for _ in range(2): exec(open({side.command[-1]!r}).read())"
-        return replace(side, command=[*side.command[:-1], "-c", again])
-    raise ValueError("its load cannot be doubled")
+    """The number that its load ends with, doubled: such loads say how many units of work they did."""
+    if not side.drive or not side.drive[-1].isdigit():
+        raise ValueError("its load says no units of work")
+    return replace(side, drive=[*side.drive[:-1], str(2 * int(side.drive[-1]))])
 
 
 def _said(case: Case, answer: dict[str, Any]) -> str:

@@ -27,14 +27,12 @@
  * MODE   entries  entry and return only, values as `outside tag`
  *        zoom     entry and return, and an event with its producers for every executed instruction
  *        pass     as entries, and values pass through: see below
- *        silent   nothing is written, values as `outside tag` (to exempt functions from `outside pass`)
- *        silent-pass   nothing is written, values pass through
  *        heap     the entry carries the first two integer arguments and the return address, the return the result
  *        heap-stores   as heap, of a function like posix_memalign: its second and third argument, and as the result
  *                 what it stored where its first argument points; 0 if it returned an error
  *
  * Sketch: every function `entries`. Zoom: the functions of interest `zoom`, the others as one likes. Pairs alone:
- * `pairs yes` with readers `entries`: loads are counted for all listed functions but silent ones, stores of all code.
+ * `pairs yes` with readers `entries`: loads are counted for all listed functions, stores of all code.
  * Code that is not listed is folded into its caller: its instructions are counted there.
  *
  * Values and unselected code. Each byte of memory and each register part remembers the event that wrote it last.

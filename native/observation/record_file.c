@@ -93,10 +93,6 @@ bool record_file_open(const char *folder, uint64_t capacity) {
     return open_new(capacity < RECORD_FILE_MOST ? capacity : RECORD_FILE_MOST, false, NULL);
 }
 
-bool record_file_is_open(void) {
-    return this.content != NULL;
-}
-
 struct record_header *record_file_header(void) {
     return (void *)this.content;
 }

@@ -69,7 +69,6 @@ struct record {
 
 // With room for so many records.
 bool record_file_open(const char *folder, uint64_t capacity);
-bool record_file_is_open(void);
 struct record_header *record_file_header(void);
 struct record_site *record_file_site(uint32_t site);
 // Notes where a module is, and why nothing is seen in it.

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "interposed/syscall.h"
+#include "machine/machine.h"
 #include "probes/next.h"
 
 static _Atomic(void *) next_prctl;
@@ -45,31 +46,13 @@ EXPORT int prctl(int option, ...) {
     return result;
 }
 
-// Not by syscall(), which leads here.
-static long seccomp_call(long operation, long flags, void *arguments) {
-#if defined(__x86_64__)
-    long raw;
-    __asm__ volatile("syscall"
-                     : "=a"(raw)
-                     : "a"(SYS_seccomp), "D"(operation), "S"(flags), "d"(arguments)
-                     : "rcx", "r11", "memory");
-    return raw;
-#elif defined(__aarch64__)
-    register long number __asm__("x8") = SYS_seccomp;
-    register long first __asm__("x0") = operation;
-    register long second __asm__("x1") = flags;
-    register void *third __asm__("x2") = arguments;
-    __asm__ volatile("svc #0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
-    return first;
-#endif
-}
-
 long whyperf_seccomp(long operation, long flags, void *arguments) {
     bool installs = operation == SECCOMP_SET_MODE_FILTER || operation == SECCOMP_SET_MODE_STRICT;
     bool before = sandbox_forbids_system_calls();
     if (installs)
         forbid();
-    long raw = seccomp_call(operation, flags, arguments);
+    // Not by syscall(), which leads here.
+    long raw = machine_system_call3(SYS_seccomp, operation, flags, (long)arguments);
     if (raw >= 0 || raw <= -4096)
         return raw;
     if (installs)

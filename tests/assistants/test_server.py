@@ -66,6 +66,11 @@ def running(*words: str) -> list[int]:
     return found
 
 
+def _cpu_s(pids: set[int]) -> float:
+    used = (Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in pids)
+    return sum(map(int, used)) / 1e9
+
+
 def test_tools_are_described(assistant: Assistant) -> None:
     tools = {tool.name: tool for tool in assistant.portal.call(assistant.client.list_tools).tools}
     assert sorted(tools) == sorted(["compare", "record", *READ_ONLY])
@@ -176,7 +181,8 @@ def test_cancelling_ends_the_target_and_leaves_a_readable_recording(assistant: A
     recording = assistant.started("record", command="./ledger 60000 forever", output="cancelled")
     recorder, target = f"--output={folder / 'cancelled'}", ("./ledger", "60000", "forever")
     assert eventually(lambda: len(running(*target)) > len(running(recorder)) > 0)
-    time.sleep(0.5)  # so that there is something to read
+    # It works for so long that there is something to read.
+    assert eventually(lambda: _cpu_s({*running(*target)} - {*running(recorder)}) > 0.1)
     assert assistant.portal.call(assistant.client.list_tools).tools  # answered meanwhile
     # WHEN the client gives up
     recording.cancel()
@@ -202,14 +208,16 @@ def test_only_messages_are_written_and_the_target_dies_with_the_server(folder: P
     recorder, target = f"--output={folder / 'killed'}", ("./ledger", "60001", "forever")
     assert eventually(lambda: len(running(*target)) > len(running(recorder)) > 0)
     assert all(Path(f"/proc/{pid}/fd/0").readlink() == Path("/dev/null") for pid in running(*target))
-    time.sleep(0.5)
-    # WHEN the server is killed
+    # WHEN the server is killed, once it has told how far it is
+    written = [server.stdout.readline(), server.stdout.readline()]
     server.send_signal(signal.SIGKILL)
-    written, _ = server.communicate(timeout=PATIENCE_S)
+    written += server.stdout
+    server.stdin.close()
+    server.wait(PATIENCE_S)
     # THEN the target ends, its recording can be read, and all that was written is messages of the server's own
     assert eventually(lambda: not running(*target) and not running(recorder))
     assert whyperf.open(folder / "killed").manifest.stopped_by == "interrupt"
-    messages = [json.loads(line) for line in written.splitlines()]
+    messages = [json.loads(line) for line in written]
     assert messages[0]["id"] == 1
     assert {message.get("method") for message in messages[1:]} == {"notifications/progress"}
 

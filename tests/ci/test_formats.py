@@ -17,16 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from whyperf.ci.json import schema, to_json
+from tests.schemas import ci_schema, verdict_schema
+from whyperf.ci.json import to_json
 from whyperf.ci.junit import to_junit
-from whyperf.ci.markdown import MARKER, bar, to_markdown
-from whyperf.ci.markdown_text import block, code, plain
+from whyperf.ci.markdown import MARKER, bar, block, code, plain, to_markdown
 from whyperf.ci.result import Cause, Report, Result
 from whyperf.ci.sarif import to_sarif
 from whyperf.ci.terminal import render
 from whyperf.diagnose.verdict import ChangedBy
 from whyperf.engines.finding import HotLine
-from whyperf.report.json import schema as verdict_schema
 
 from . import made
 from .conftest import ROOT
@@ -62,16 +61,16 @@ def sarif_schema() -> dict[str, object]:
 
 
 def test_the_json_keeps_to_its_schema_and_the_docs_have_the_same() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
-    assert json.loads((ROOT / "docs" / "ci-report.schema.json").read_text()) == schema()
+    jsonschema.Draft202012Validator.check_schema(ci_schema())
+    assert json.loads((ROOT / "docs" / "ci-report.schema.json").read_text()) == ci_schema()
     plain_report = json.loads(to_json(made.report()))
-    jsonschema.validate(plain_report, schema())
+    jsonschema.validate(plain_report, ci_schema())
     verdicts = [one["verdict"] for one in plain_report["benchmarks"] if one["verdict"] is not None]
     assert len(verdicts) == 2
     for one in verdicts:
         jsonschema.validate(one, verdict_schema())
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(plain_report | {"exit_status": 99}, schema())
+        jsonschema.validate(plain_report | {"exit_status": 99}, ci_schema())
 
 
 def test_sarif_names_file_line_and_figures(sarif_schema: dict[str, object]) -> None:
@@ -204,7 +203,7 @@ def test_no_text_breaks_any_format(report: Report) -> None:
     for text in (to_json(report), to_sarif(report)):
         assert text.isascii()
         json.loads(text)
-    jsonschema.validate(json.loads(to_json(report)), schema())
+    jsonschema.validate(json.loads(to_json(report)), ci_schema())
     place = json.loads(to_sarif(report))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert re.fullmatch(r"[A-Za-z0-9_.~/%-]*", place["artifactLocation"]["uri"])
     for line in render(report):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from whyperf.collect import _session
 from whyperf.recording.raw_log import ringrecords
+from whyperf.recording.raw_log.ringrecords import MemoryEvent, RingRecordKind
 
 HEADER_BYTES = 16 * 1024
 SLOTS = 4096
@@ -84,3 +85,20 @@ class Thread:
     def poke(self, position: int, content: bytes) -> None:
         at = self._ring + position % RING_BYTES
         self._memory[at : at + len(content)] = content
+
+
+def memory(time: int, event: MemoryEvent, address: int, size: int = 0, interval: int = 0) -> bytes:
+    """What the sample before it is about."""
+    return ringrecords.record(RingRecordKind.MEMORY, time, ringrecords.MEMORY.pack(address, size, interval, event))
+
+
+def module_gone(time: int, start: int) -> bytes:
+    return ringrecords.record(RingRecordKind.MODULE_GONE, time, struct.pack("<Q", start))
+
+
+def unfollowed(time: int, path: str, reason: int) -> bytes:
+    return ringrecords.record(RingRecordKind.UNFOLLOWED, time, path.encode(errors="surrogateescape") + b"\0", reason)
+
+
+def thread_end(time: int, cpu_ns: int, name: str) -> bytes:
+    return ringrecords.record(RingRecordKind.THREAD_END, time, ringrecords.THREAD_END.pack(cpu_ns, name.encode()[:15]))

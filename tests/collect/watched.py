@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.unwind.building import PROGRAMS, compile_program
+from tests.native.unwind.building import PROGRAMS, compile_program
 from whyperf.collect._stacks import Reader
 from whyperf.recording.raw_log.chunks import ChunkKind
 from whyperf.recording.raw_log.ringrecords import OWNER, RECORD, RingRecordKind

@@ -8,7 +8,7 @@ import pytest
 
 from tests.report import verdicts
 from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
-from whyperf.diagnose.further_recordings.next_step import NextStep
+from whyperf.diagnose.next_command.next_step import NextStep
 
 
 def test_computing_is_counted_and_then_proven_once_each() -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from whyperf.debuginfo.variable_tables.table import Flag, LocationKind, VariablesTable
 
 ReadMemory = Callable[[int, int], bytes | None]
@@ -143,8 +145,9 @@ class _Reader:
         if frame.caller is None or frame.return_address is None or not calls:
             raise _UnreadableError
         table = self.table
-        site = table.call_site(frame.return_address - frame.bias)
-        if site is None or int(table.call_sites["target"][site]) != entry:
+        site = int(np.searchsorted(table.call_sites["return_address"], frame.return_address - frame.bias))
+        known = table.call_sites["return_address"][site : site + 1].tolist() == [frame.return_address - frame.bias]
+        if not known or int(table.call_sites["target"][site]) != entry:
             raise _UnreadableError
         first, count = int(table.call_sites["first"][site]), int(table.call_sites["count"][site])
         for parameter in table.call_parameters[first : first + count]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.unwind.rows import sleb, uleb
+from tests.native.unwind.rows import sleb, uleb
 
 from .building import run
 

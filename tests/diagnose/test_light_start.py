@@ -101,5 +101,5 @@ def test_the_command_loads_what_it_needs(tmp_path):
         "collect.target.shell",
     }
     engines = {name.removeprefix("engines.") for name in own if name.startswith("engines.")}
-    for other in ("blame", "causes", "contexts", "memory", "relations", "values.paper"):
+    for other in ("call_counts", "causes", "contexts", "memory", "relations", "values.paper"):
         assert {name for name in engines if f"{name}.".startswith(f"{other}.")} <= _OF_OTHERS.get(other, set())

@@ -7,15 +7,16 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from tests.diagnose.further_recordings.test_next_step import ALL
-from tests.engines.blame.counted_recordings import counted as calls_counted
+from tests.diagnose.next_command.test_next_step import ALL
+from tests.engines.call_counts.counted_recordings import counted as calls_counted
 from tests.engines.made import recording
 from tests.engines.relations.sketched import sketch
 from tests.engines.relations.test_counting import cursors
+from tests.schemas import verdict_schema
 from whyperf.diagnose.diagnosis import examine
 from whyperf.errors import WhyperfError
 from whyperf.recording.sealed.manifest import Counting, Deep
-from whyperf.report.json import as_plain, schema
+from whyperf.report.json import as_plain
 
 
 def sampled(search_s):
@@ -43,7 +44,7 @@ def test_a_changed_relation_joins_what_samples_say():
     }
     assert "restore in tool" in verdict.disagreements[0]
     assert "--deep" not in (verdict.next_command or "")
-    jsonschema.validate(as_plain(verdict), schema())
+    jsonschema.validate(as_plain(verdict), verdict_schema())
 
 
 def test_without_a_difference_counts_name_nobody():
@@ -79,7 +80,7 @@ def test_call_counts_say_who_calls_more_often_and_move_no_rank():
     assert sum(one.share for one in verdict.counts.changes) == pytest.approx(1.0)
     assert verdict.counts.excess_s == pytest.approx(3.0, rel=0.05)
     plain = as_plain(verdict)
-    jsonschema.validate(plain, schema())
+    jsonschema.validate(plain, verdict_schema())
     assert plain["call_counts"]["changes"][0]["sentence"] == first.sentence
 
 

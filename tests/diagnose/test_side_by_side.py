@@ -8,9 +8,9 @@ import pytest
 
 from tests.diagnose.test_diagnosis import runs
 from whyperf.diagnose.diagnosis import diagnose, examine
-from whyperf.diagnose.further_recordings.next_step import KnownPossible
 from whyperf.diagnose.measured.significance import Direction
 from whyperf.diagnose.measured.symptom_kind import TotalsGrowth, runs_less_side_by_side
+from whyperf.diagnose.next_command.next_step import KnownPossible
 from whyperf.diagnose.settings import DiagnoseSettings
 
 FOUR_THREADS = [(("worker", "serve", "compose"), 4.0)]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts.blame import user_nodes
 from whyperf.engines.contexts.indexing import index_contexts
 from whyperf.engines.contexts.inference import follow
 from whyperf.engines.contexts.layers import layers_of
+from whyperf.engines.contexts.responsible_functions import user_nodes
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Floats, Run, sums
 from whyperf.recording.names.identity import FunctionKey

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.importers import made
 from tests.shared_cache import SHARED_CACHE
 from whyperf.collect.tracer.traced import RECORD, Records
-from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
-from whyperf.importers.perf_data.importing import trace_of, traced_of
+from whyperf.importers.perf_data.importing import longest_wait_for_a_cpu_s, trace_of, traced_of
 from whyperf.importers.perf_data.layout import Feature
 from whyperf.importers.perf_data.reading import PerfData, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls

@@ -21,7 +21,7 @@ from whyperf.importers.perf_data.recorded import seal_recorded_by_perf
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.reader import Recording
 
-SANDBOX = Path(__file__).parents[1] / "tracer" / "sandbox.py"
+SANDBOX = Path(__file__).parents[1] / "collect" / "tracer" / "sandbox.py"
 
 pytestmark = [
     pytest.mark.process,

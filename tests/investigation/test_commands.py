@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from tests.cli.conftest import Whyperf, refused, sentence, whyperf
+from tests.debuginfo.transplants.builds import built
 from tests.proof.test_by_function import SOURCE
-from tests.transplants.builds import built
-from whyperf.report.json import schema
+from tests.schemas import verdict_schema
 
 __all__ = ["refused", "whyperf"]  # fixtures
 
@@ -44,7 +44,7 @@ def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_p
     done = whyperf("compare", "--prove", "--budget", "90s", *sides, "-o", "both", "--json", "verdict.json")
     assert done.returncode == 0, done.stderr
     verdict: dict[str, Any] = json.loads((tmp_path / "verdict.json").read_text())
-    jsonschema.validate(verdict, schema())
+    jsonschema.validate(verdict, verdict_schema())
     # THEN the function that makes the wrong value comes first, proven, and who pays second
     cause, payer = verdict["suspects"][:2]
     assert (cause["function"], payer["function"]) == ("size_window", "flush_page")
@@ -86,7 +86,7 @@ def test_servers_are_driven_in_every_run_and_requests_that_wait_are_proven(
     assert done.returncode == 0, done.stderr
     # THEN who makes the requests wait is proven by what the symptom is measured in: on a busy machine not by latency
     verdict: dict[str, Any] = json.loads((tmp_path / "verdict.json").read_text())
-    jsonschema.validate(verdict, schema())
+    jsonschema.validate(verdict, verdict_schema())
     measure = verdict["symptom"]["measure"]
     assert measure in ("latency_p99_s", "own_s", "wall_s")
     cause = verdict["suspects"][0]

@@ -23,7 +23,7 @@ SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 _AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 _NOT_ENOUGH = 4  # exit status
 _CONVOY = Path(__file__).parents[2] / "bench" / "causes" / "programs" / "convoy.c"
-_SHELF = Path(__file__).parents[1] / "deep" / "programs" / "shelf.c"
+_SHELF = Path(__file__).parents[1] / "cli" / "deep" / "programs" / "shelf.c"
 
 
 @dataclass

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.memory.programs import LEAK, compiled
-from tests.memory.test_recorded import recorded
+from tests.native.memory.programs import LEAK, compiled
+from tests.native.memory.test_recorded import recorded
 from tests.page.conftest import barriers, open_page
 from whyperf.diagnose.diagnosis import examine
 from whyperf.engines.holdings import holdings_of

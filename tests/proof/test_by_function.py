@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.transplants.builds import Builds, built
+from tests.debuginfo.transplants.builds import Builds, built
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from whyperf.diagnose.origin import ProofFinding
 from whyperf.proof.guards import Checked, GuardReason
-from whyperf.proof.judging import ProofJudgement, judged
+from whyperf.proof.judging import ProofJudgement, judged, shares_of
 from whyperf.proof.sentences import ProofClaim, sentence_of
-from whyperf.proof.shares import shares_of
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 CLAIM = ProofClaim("plan_batches", "orders", "orders.c", 167, "size_window()", "2,731", "0")

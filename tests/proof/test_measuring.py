@@ -13,8 +13,7 @@ from whyperf.collect.observation.sites import RECORD, WRITE, Observed
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.errors import WhyperfError
-from whyperf.proof.measuring import amount_of
-from whyperf.proof.rounds import ending_of
+from whyperf.proof.rounds import amount_of, ending_of
 from whyperf.proof.trial import RunEnding
 from whyperf.recording.sealed.latency import LatencyCount
 from whyperf.recording.sealed.manifest import ThreadTimes, Totals

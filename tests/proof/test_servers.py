@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.programs import RESULT, last_before_return
+from tests.collect.observation.programs import RESULT, last_before_return
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans

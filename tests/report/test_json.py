@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from tests.report import verdicts
-from whyperf.report.json import schema, to_json
+from tests.schemas import verdict_schema
+from whyperf.report.json import to_json
 
 SITUATIONS = [
     verdicts.difference,
@@ -23,20 +24,20 @@ SITUATIONS = [
 
 @pytest.mark.parametrize("make", SITUATIONS)
 def test_every_verdict_keeps_to_the_schema(make):
-    jsonschema.validate(json.loads(to_json(make())), schema())
+    jsonschema.validate(json.loads(to_json(make())), verdict_schema())
 
 
 def test_the_schema_is_a_schema_and_the_docs_have_the_same():
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(verdict_schema())
     docs = Path(__file__).parents[2] / "docs" / "verdict.schema.json"
-    assert json.loads(docs.read_text()) == schema()
+    assert json.loads(docs.read_text()) == verdict_schema()
 
 
 def test_the_schema_refuses_what_is_none():
     plain = json.loads(to_json(verdicts.difference()))
     plain["suspects"][0]["confidence"] = "sure"
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(plain, schema())
+        jsonschema.validate(plain, verdict_schema())
 
 
 def test_fields_that_others_build_on():
@@ -60,7 +61,7 @@ def test_how_the_source_of_two_builds_differs():
     assert change["more"] == 0
     change["hunks"][0][0]["build"] = "neither"
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(plain, schema())
+        jsonschema.validate(plain, verdict_schema())
     # AND where builds do not differ there is none
     assert json.loads(to_json(verdicts.difference()))["suspects"][0]["change"] is None
 

@@ -14,9 +14,9 @@ from tests.report import verdicts
 from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.verdict import AbnormalVariable, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import ChangedLine, HotLine, SourceChange
-from whyperf.report.html.coloured import coloured
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.notebook import first_screen
+from whyperf.report.html.notebook_source import coloured
 
 MOST_BYTES = 100_000
 # What JupyterLab keeps of output that it does not trust.

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Whyperf, refused, sentence, whyperf
 from tests.revisions.conftest import History
 from tests.revisions.programs import tool
-from whyperf.report.json import schema
+from tests.schemas import verdict_schema
 
 __all__ = ["refused", "whyperf"]  # fixtures
 
@@ -42,7 +42,7 @@ def test_two_revisions_are_compared_and_the_commit_is_named(slower: History, why
     # THEN the verdict has the hunk and the commit
     assert done.returncode == 0, done.stderr
     verdict = json.loads(done.stdout)
-    jsonschema.validate(verdict, schema())
+    jsonschema.validate(verdict, verdict_schema())
     first = verdict["suspects"][0]
     assert (first["function"], first["file"]) == ("look_up", "tool.c")
     (commit,) = first["commits"]
@@ -141,7 +141,7 @@ def test_bisect_names_the_commit(history: History, whyperf: Whyperf, tmp_path: P
         (skipped,) = found["skipped"]
         assert skipped["commit"] == named[0] and "ended with status" in skipped["why"]
     # AND the verdict is that between it and the last one before it that builds
-    jsonschema.validate(found["verdict"], schema())
+    jsonschema.validate(found["verdict"], verdict_schema())
     assert found["verdict"]["revisions"]["bad"]["commit"] == slow
     assert found["verdict"]["revisions"]["good"]["subject"] == "Commit 4"
     assert found["verdict"]["suspects"][0]["function"] == "look_up"

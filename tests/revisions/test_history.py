@@ -8,10 +8,10 @@ import pytest
 
 from tests.revisions.conftest import History
 from whyperf.errors import WhyperfError
-from whyperf.revisions.blame import added_by, removed_by
 from whyperf.revisions.command import words_for
 from whyperf.revisions.commits import candidates, merged, mixed
 from whyperf.revisions.hunks import as_change, hunks_of
+from whyperf.revisions.line_commits import added_by, removed_by
 
 
 def text(*lines: str) -> dict[str, str]:

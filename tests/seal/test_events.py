@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.collect.open_recording import FakeBinary, FakeSymbols
-from tests.tracer.made_trace import TracedRecording, event, name, records, stack, thread
+from tests.collect.tracer.made_trace import TracedRecording, event, name, records, stack, thread
 from whyperf.collect._session import number_distinct, values_at
 from whyperf.collect.tracer.facts import FACTS, FollowedProcess, KernelCode
 from whyperf.collect.tracer.reading import TracedReading
@@ -248,6 +248,41 @@ def test_tracer_and_sampler_mean_the_same_processes_and_threads(tmp_path: Path) 
     assert at[1600] == by_thread[1550]
     assert stacks_of(recording)[2] == ["work", "main"]
     assert events.column("stack").to_pylist()[2] == samples.column("stack").to_pylist()[0]
+
+
+def test_a_program_whose_exec_was_dropped_keeps_its_names(tmp_path: Path) -> None:
+    """GIVEN a traced program and its child, which sample themselves, WHEN the oldest events were dropped, exec and fork
+    among them, THEN the later events are still theirs."""
+    made = TracedRecording(tmp_path / "rec", sampled=True)
+    main = made.rec.thread(7, start=1200)
+    main.put(sampled.process(1200, 7, 3, ProcessOrigin.EXEC, executable="/opt/tool", arguments=["./tool", "x"]))
+    main.put(sampled.module(1210, 0x5000, 0x6000, bias=0x5000, path="/opt/tool"))
+    main.put(sampled.sample(1300, [0x5210, 0x5110]))
+    child = made.rec.thread(8, start=1400)
+    child.put(sampled.process(1400, 8, 7, ProcessOrigin.FORK, executable="/opt/tool"))
+    made.fact(TracedProcess(1260, 7, 3, "tool", "/opt/tool", ("./tool", "x"), "/c"))
+    made.stacks(stack(1, [0x5210, 0x5110]))
+    made.events(event(EventKind.SYSCALL, 2000, 7, stack=1), event(EventKind.SYSCALL, 2100, 8, stack=1))
+    recording = sealed(made)
+
+    processes = recording.table("processes").to_pylist()
+    assert [(row["pid"], row["origin"], row["start"]) for row in processes] == [(7, "exec", 1200), (8, "fork", 1400)]
+    assert stacks_of(recording) == [["work", "main"], ["work", "main"]]
+    assert recording.table("events").column("thread").to_pylist()[0] == recording.column("samples", "thread")[0]
+
+
+def test_a_later_program_is_another_one_though_its_exec_was_dropped(tmp_path: Path) -> None:
+    """GIVEN a program that became one without a sampler, WHEN the exec was dropped, THEN /proc tells them apart."""
+    made = TracedRecording(tmp_path / "rec", sampled=True)
+    main = made.rec.thread(7, start=1200)
+    main.put(sampled.process(1200, 7, 3, ProcessOrigin.EXEC, executable="/opt/tool", arguments=["./tool", "x"]))
+    main.put(sampled.module(1210, 0x5000, 0x6000, bias=0x5000, path="/opt/tool"))
+    made.fact(TracedProcess(1500, 7, 3, "static", "/opt/static", ("./static",)))
+    made.stacks(stack(1, [0x5210, 0x5110]))
+    made.events(event(EventKind.SYSCALL, 2000, 7, stack=1))
+    recording = sealed(made)
+    assert who(recording) == [("./static", 7, "static")]
+    assert stacks_of(recording) == [["?", "?"]]
 
 
 def test_without_a_sampler_the_tracers_samples_are_the_samples(made: TracedRecording) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.collect import ring_producer
+from tests.collect.dependences import made_stream
+from tests.collect.dependences.made_stream import WHOLE, end, enter, event, module, open_deep_recording, site, watch
 from tests.collect.open_recording import OpenRecording
-from tests.dependences import made_stream
-from tests.dependences.made_stream import WHOLE, end, enter, event, module, open_deep_recording, site, watch
 from tests.seal.test_damage import SYMBOLS, record_something
 from whyperf.errors import WhyperfError
 from whyperf.recording.raw_log import ringrecords
@@ -60,7 +61,7 @@ def test_numbers_that_nobody_can_have_counted(tmp_path: Path, said: dict[str, An
         ringrecords.record(RingRecordKind.PROCESS, 5, b""),
         ringrecords.record(RingRecordKind.THREAD_END, 5, b""),
         ringrecords.record(RingRecordKind.MODULE, 5, b""),
-        ringrecords.thread_end(5, (1 << 64) - 1, "tool"),
+        ring_producer.thread_end(5, (1 << 64) - 1, "tool"),
         ringrecords.record(RingRecordKind.PROCESS, 5, b"\xff" * 32),
         ringrecords.blocked(5, [1], (1 << 64) - 1, 7),
         ringrecords.sample(1 << 63, [1]),

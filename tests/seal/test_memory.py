@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.collect import ring_producer
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording
 from tests.collect.ring_producer import Thread
 from whyperf.engines.holdings import holdings_of
@@ -33,7 +34,7 @@ def introduced(rec: OpenRecording) -> Thread:
 
 def say(thread: Thread, time: int, event: MemoryEvent, address: int, size: int = 0, interval: int = INTERVAL) -> None:
     thread.put(records.sample(time, [DROP if event is MemoryEvent.FREED else MAIN], weight=0))
-    thread.put(records.memory(time, event, address, size, interval if event is not MemoryEvent.FREED else 0))
+    thread.put(ring_producer.memory(time, event, address, size, interval if event is not MemoryEvent.FREED else 0))
 
 
 def rows(recording: Recording) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect import ring_producer
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording, paths
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import Drainer
@@ -108,7 +109,7 @@ class TestProcesses:
         parent.put(records.module(120, 0x20000, 0x21000, bias=0x20000, path="/opt/old.so"))
         child = rec.thread(8, start=130)
         child.put(records.process(130, 8, 7, ProcessOrigin.FORK, executable="/bin/tool"))
-        parent.put(records.module_gone(140, 0x20000))
+        parent.put(ring_producer.module_gone(140, 0x20000))
         parent.put(records.module(141, 0x20000, 0x21000, bias=0x20000, path="/opt/new.so"))
         child.put(records.sample(150, [0x20010, 0x10120]))
         parent.put(records.sample(151, [0x20010, 0x10120]))
@@ -144,7 +145,7 @@ class TestProcesses:
         again = rec.thread(7, 70, start=550)
         for time, thread in ((200, worker), (600, again), (601, later)):
             thread.put(records.sample(time, [0x10120]))
-        worker.put(records.thread_end(210, 12345, "io"))
+        worker.put(ring_producer.thread_end(210, 12345, "io"))
         rec.log.append_json({"type": "thread-name", "pid": 7, "tid": 70, "name": "worker"})
         rec.stop()
         recording = rec.sealed(SYMBOLS)
@@ -199,8 +200,8 @@ class TestManifest:
         rec = OpenRecording(tmp_path / "rec", skip_ns=50)
         thread = introduce(rec, 7)
         thread.put(records.sample(250, [0x10120], cut=5))
-        thread.put(records.unfollowed(251, "/bin/busybox", 1))
-        thread.put(records.unfollowed(252, "/bin/busybox", 1))
+        thread.put(ring_producer.unfollowed(251, "/bin/busybox", 1))
+        thread.put(ring_producer.unfollowed(252, "/bin/busybox", 1))
         thread.count(samples=10, dropped=4, records_lost=3, busy=2, handler_ns=50_000, handler_ns_max=9_000)
         totals = dict.fromkeys(
             ("max_rss_bytes", "read_bytes", "written_bytes", "voluntary_switches", "involuntary_switches"), 3

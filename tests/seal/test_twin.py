@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.collect import ring_producer
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording, paths
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import intern_contexts
@@ -92,7 +93,7 @@ def test_every_sample_is_named_as_its_process_stood_at_that_moment(
         elif step == _UNMAP:
             # A late sample there is named all the same, but a fork does not inherit it.
             twin.gone.add(page)
-            twin.thread.put(records.module_gone(now, page * _PAGE))
+            twin.thread.put(ring_producer.module_gone(now, page * _PAGE))
         elif step == _FORK and len(twins) < 4:
             pids.append(50 + len(pids))
             child = rec.thread(pids[-1], start=now)

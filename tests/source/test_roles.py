@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from whyperf.source.compile_flags import builtin_headers, language_of
 from whyperf.source.declarations import declared_at_top
-from whyperf.source.names import short_name
-from whyperf.source.roles import FunctionInSource, SourceRoles, roles_of
+from whyperf.source.roles import FunctionInSource, SourceRoles, roles_of, short_name
 from whyperf.source.semantics import uses_by_semantics
 from whyperf.source.syntax import _parser, uses_by_syntax
 

@@ -1,4 +1,5 @@
-// The main loop polls a flag that a worker sets when it has prepared the data. Stalled: preparing takes 2 s.
+// The main loop polls a flag that a worker sets when it has prepared the data. Stalled: preparing takes 2 s. Asleep: it
+// sleeps for 5 s first, which takes as long on a busy machine.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile int ready, stalled;
+static volatile int ready, stalled, asleep;
 
 __attribute__((noinline)) static void prepare(double seconds) {
     static double used;
@@ -24,6 +25,8 @@ static void *worker(void *unused) {
     for (int turn = 0; turn < 10; turn++) {
         while (ready)
             usleep(1000);
+        if (asleep && turn == 6)
+            sleep(5);
         prepare(stalled && turn == 6 ? 2.0 : 0.02);
         ready = 1;
     }
@@ -37,6 +40,7 @@ __attribute__((noinline)) static void await_data(void) {
 
 int main(int argc, char **argv) {
     stalled = argc > 1 && !strcmp(argv[1], "stalled");
+    asleep = argc > 1 && !strcmp(argv[1], "asleep");
     pthread_t thread;
     pthread_create(&thread, NULL, worker, NULL);
     pthread_setname_np(thread, "preparer");
@@ -46,5 +50,7 @@ int main(int argc, char **argv) {
         ready = 0;
     }
     pthread_join(thread, NULL);
+    if (asleep)
+        prepare(1.0); // enough samples to know the program's variables
     return 0;
 }

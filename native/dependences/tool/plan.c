@@ -72,11 +72,7 @@ static Mode mode_named(const HChar *text, const HChar *line) {
     static const struct {
         const HChar *name;
         Mode mode;
-    } modes[] = {{"entries", MODE_ENTRIES},
-                 {"zoom", MODE_ZOOM},
-                 {"pass", MODE_PASS},
-                 {"silent", MODE_SILENT},
-                 {"silent-pass", MODE_SILENT_PASS}};
+    } modes[] = {{"entries", MODE_ENTRIES}, {"zoom", MODE_ZOOM}, {"pass", MODE_PASS}};
     for (UInt i = 0; i < sizeof modes / sizeof *modes; i++)
         if (VG_(strcmp)(text, modes[i].name) == 0)
             return modes[i].mode;
@@ -103,7 +99,7 @@ static void add_function(HChar *rest, const HChar *line) {
     function->mode = mode_named(word(&rest), line);
     function->heap = heap_named(rest, line);
     plan.zooms |= function->mode == MODE_ZOOM;
-    plan.passes |= function->mode == MODE_PASS || function->mode == MODE_SILENT_PASS;
+    plan.passes |= function->mode == MODE_PASS;
 }
 
 static void add_range(HChar *rest, const HChar *line) {

@@ -5,7 +5,7 @@
 
 #include "valgrind.h"
 
-typedef enum { MODE_UNLISTED, MODE_ENTRIES, MODE_ZOOM, MODE_PASS, MODE_SILENT, MODE_SILENT_PASS } Mode;
+typedef enum { MODE_UNLISTED, MODE_ENTRIES, MODE_ZOOM, MODE_PASS } Mode;
 
 // Where a function that hands out memory leaves its address: in a register, or where its first argument points.
 typedef enum { HEAP_NONE, HEAP_RETURNS, HEAP_STORES } Heap;

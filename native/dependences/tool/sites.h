@@ -32,12 +32,11 @@ typedef struct Site {
 Site *site_at(Addr address, UInt length, const VexArchInfo *processor);
 
 static inline Bool site_is_listed(const Site *site) {
-    return site->mode == MODE_ENTRIES || site->mode == MODE_ZOOM || site->mode == MODE_PASS;
+    return site->mode != MODE_UNLISTED;
 }
 
 static inline Bool site_passes(const Site *site) {
-    return site->mode == MODE_PASS || site->mode == MODE_SILENT_PASS ||
-           (site->mode == MODE_UNLISTED && plan.pass_outside);
+    return site->mode == MODE_PASS || (site->mode == MODE_UNLISTED && plan.pass_outside);
 }
 
 #endif

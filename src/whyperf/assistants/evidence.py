@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.assistants.results import ChangedVariable, Explanation, NextCall, Recordings, Suspect
+from whyperf.assistants.results import ChangedVariable, ExplanationResult, NextCall, Recordings, ResultSuspect
 from whyperf.assistants.summary import naming, source_calls, suspect_of
 from whyperf.assistants.verdict_file import read_verdict
 from whyperf.diagnose.diagnosis import Diagnosis, examine
 from whyperf.diagnose.explanations import explain as explain_function
 from whyperf.diagnose.recording_kinds import are_deep
-from whyperf.diagnose.verdict import Suspect as VerdictSuspect
-from whyperf.diagnose.verdict import Verdict
+from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.engines.quantities import percent
 from whyperf.engines.values.compare import Values
 from whyperf.engines.values.explain import VariableExplanation, explain_variable
@@ -37,7 +36,7 @@ class ExplainedSubject:
     variable: str | None = None
 
 
-def explain(recordings: Recordings, subject: ExplainedSubject) -> Explanation:
+def explain(recordings: Recordings, subject: ExplainedSubject) -> ExplanationResult:
     opened = _opened(recordings)
     if subject.suspect is not None:
         return _of_suspect(recordings, opened, subject.suspect)
@@ -68,7 +67,7 @@ def _diagnosed(opened: _Opened) -> Diagnosis:
     return examine(opened.good, opened.bad, keep_accounts=True)
 
 
-def _of_suspect(recordings: Recordings, opened: _Opened, rank: int) -> Explanation:
+def _of_suspect(recordings: Recordings, opened: _Opened, rank: int) -> ExplanationResult:
     diagnosis = None
     if not opened.good:
         from whyperf.diagnose.causes import examine_stall
@@ -97,7 +96,7 @@ def _of_suspect(recordings: Recordings, opened: _Opened, rank: int) -> Explanati
     return _explanation(f"suspect {rank}, {suspect.function}", said, suspect, around, following)
 
 
-def _around(values: Values, suspect: VerdictSuspect) -> list[ChangedVariable]:
+def _around(values: Values, suspect: Suspect) -> list[ChangedVariable]:
     """Abnormal variables of its callers, and globals: what it was given."""
     callers = set(suspect.path) - {suspect.function}
     found = [one for one in values.abnormal if one.function is None or one.function.name in callers]
@@ -124,7 +123,7 @@ def _evidence(verdict: Verdict, rank: int) -> list[str]:
     return said
 
 
-def _of_function(recordings: Recordings, diagnosis: Diagnosis, name: str) -> Explanation:
+def _of_function(recordings: Recordings, diagnosis: Diagnosis, name: str) -> ExplanationResult:
     found = explain_function(diagnosis, name)
     said = [
         f"{one.function.name} in {one.function.module}: {sentence}" if len(found) > 1 else sentence
@@ -142,7 +141,7 @@ def _of_function(recordings: Recordings, diagnosis: Diagnosis, name: str) -> Exp
     return _explanation(f"function {name}", said, suspect, [], [source] if known else [])
 
 
-def _of_variable(recordings: Recordings, diagnosis: Diagnosis, name: str) -> Explanation:
+def _of_variable(recordings: Recordings, diagnosis: Diagnosis, name: str) -> ExplanationResult:
     if diagnosis.values is None:
         raise WhyperfError("These recordings hold no values of variables that could be compared.", "whyperf info GOOD")
     found = explain_variable(diagnosis.values, name)
@@ -176,9 +175,9 @@ def _variable_call(name: str, recordings: Recordings) -> NextCall:
 def _explanation(
     subject: str,
     said: Sequence[str],
-    suspect: Suspect | None,
+    suspect: ResultSuspect | None,
     variables: list[ChangedVariable],
     following: list[NextCall],
-) -> Explanation:
+) -> ExplanationResult:
     told = list(dict.fromkeys(said))
-    return Explanation(subject, told[:_SENTENCES], len(told[_SENTENCES:]), suspect, variables, following)
+    return ExplanationResult(subject, told[:_SENTENCES], len(told[_SENTENCES:]), suspect, variables, following)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.assistants.results import NextCall, Recordings, Source, SourceLine
+from whyperf.assistants.results import NextCall, Recordings, ResultLine, SourceResult
 from whyperf.assistants.summary import naming
 from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.recording_kinds import are_deep
@@ -37,7 +37,7 @@ class _Times:
     lines: dict[int, LineTime]
 
 
-def source_of(recordings: Recordings, place: str) -> Source:
+def source_of(recordings: Recordings, place: str) -> SourceResult:
     good, bad = ([open_recording(Path(path)) for path in side] for side in (recordings.good, recordings.bad))
     runs = [Run(one) for one in bad]
     declared = sorted(set(_declared(runs)), key=lambda one: (one.file, one.line))
@@ -62,7 +62,7 @@ def source_of(recordings: Recordings, place: str) -> Source:
     times = _times(good, bad, function) if compared and function.name else None
     shown = kept[:_MOST]
     explain = NextCall("explain", {"function": function.name, **naming(recordings)}, "what is known of its time")
-    return Source(
+    return SourceResult(
         file=file,
         function=function.name,
         unit="" if times is None else times.unit,
@@ -124,7 +124,7 @@ def _times(good: Sequence[Recording], bad: Sequence[Recording], function: _Decla
     return _Times(diagnosis.verdict.symptom.unit, lines)
 
 
-def _line(number: int, text: str, times: _Times | None) -> SourceLine:
+def _line(number: int, text: str, times: _Times | None) -> ResultLine:
     cut = text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
     time = None if times is None else times.lines.get(number)
-    return SourceLine(number, cut, None if time is None else time.good_s, None if time is None else time.bad_s)
+    return ResultLine(number, cut, None if time is None else time.good_s, None if time is None else time.bad_s)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from whyperf.assistants.results import NextCall, Recorded
+from whyperf.assistants.results import NextCall, RecordingResult
 from whyperf.report.endings import ending
 from whyperf.report.html.examined import Examined
 from whyperf.report.html.recordings import recordings_section
 from whyperf.seal.opening import open_recording
 
 
-def recorded(path: Path, remarks: Sequence[str], last_wrote: Sequence[str]) -> Recorded:
+def recorded(path: Path, remarks: Sequence[str], last_wrote: Sequence[str]) -> RecordingResult:
     recording = open_recording(path)
     row = recordings_section(Examined([], [recording])).rows[0]
-    return Recorded(
+    return RecordingResult(
         recording=str(path),
         command=list(recording.manifest.command),
         ended=ending(recording.manifest),

@@ -17,7 +17,7 @@ class NextCall:
 
 
 @dataclass(frozen=True)
-class Symptom:
+class ResultSymptom:
     """What is slower: amounts per unit of work, run by run."""
 
     kind: str  # cpu, wait, io, memory, external
@@ -42,7 +42,7 @@ class ChangedVariable:
 
 
 @dataclass(frozen=True)
-class Suspect:
+class ResultSuspect:
     """A ranked cause. `share` is of the excess, from 0 to 1."""
 
     rank: int
@@ -67,12 +67,12 @@ class Recordings:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class DiagnosisResult:
     """Why the bad runs are slower than the good ones."""
 
     verdict: str  # difference, none, more-work, insufficient
-    symptom: Symptom
-    suspects: list[Suspect]
+    symptom: ResultSymptom
+    suspects: list[ResultSuspect]
     suspects_left_out: int
     notes: list[str]  # what was lost, and what else casts doubt
     notes_left_out: int
@@ -82,7 +82,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordingResult:
     """A finished recording."""
 
     recording: str
@@ -99,19 +99,19 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ExplanationResult:
     """All that is known of a suspect, of the functions of a name, or of the variables of a name."""
 
     subject: str
     sentences: list[str]
     sentences_left_out: int
-    suspect: Suspect | None
+    suspect: ResultSuspect | None
     variables: list[ChangedVariable]
     next: list[NextCall]
 
 
 @dataclass(frozen=True)
-class SourceLine:
+class ResultLine:
     number: int
     text: str
     good_s: float | None  # per unit of work, that the function answers for; None: not compared
@@ -119,13 +119,13 @@ class SourceLine:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceResult:
     """Source as a recording keeps it, around a line or of a function."""
 
     file: str
     function: str
     unit: str
-    lines: list[SourceLine]
+    lines: list[ResultLine]
     lines_left_out: int
     also: list[str]  # other places that were meant, as file:line
     next: list[NextCall]

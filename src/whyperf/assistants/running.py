@@ -15,7 +15,7 @@ from whyperf.assistants.calls import Caller, asked, mistakes_told, recordings_na
 from whyperf.assistants.folders import Folders
 from whyperf.assistants.jobs import Jobs
 from whyperf.assistants.reading import verdict_sent
-from whyperf.assistants.results import Diagnosis, Recorded
+from whyperf.assistants.results import DiagnosisResult, RecordingResult
 from whyperf.assistants.worker import WorkerRequest
 from whyperf.collect.target.shell import SHELL, needs_shell
 from whyperf.errors import WhyperfError
@@ -59,7 +59,7 @@ class Running:
         trace: Trace = False,
         deep: Deep = False,
         symptom: Annotated[str | None, Field(description="with `deep`: what to explain, such as function:NAME")] = None,
-    ) -> Annotated[CallToolResult, Diagnosis]:
+    ) -> Annotated[CallToolResult, DiagnosisResult]:
         """Run a good and a bad command several times in turns, record them, and say why the bad one is slower: verdict,
         symptom, up to 3 suspects with function, file:line, share of the excess, confidence and changed variables, and
         the next call. Runs the commands with the user's rights, without input. Takes several times as long as the
@@ -108,7 +108,7 @@ class Running:
         seconds: Seconds = None,
         clock: Clock = None,
         trace: Trace = False,
-    ) -> Annotated[CallToolResult, Recorded]:
+    ) -> Annotated[CallToolResult, RecordingResult]:
         """Record one run of a command, or a running process, for `diagnose` later. Runs the command with the user's
         rights, without input; what it prints is discarded. Reports progress."""
         with mistakes_told():

@@ -6,7 +6,15 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from whyperf.assistants.results import Argument, ChangedVariable, Diagnosis, NextCall, Recordings, Suspect, Symptom
+from whyperf.assistants.results import (
+    Argument,
+    ChangedVariable,
+    DiagnosisResult,
+    NextCall,
+    Recordings,
+    ResultSuspect,
+    ResultSymptom,
+)
 from whyperf.assistants.verdict_file import FileSuspect, FileSymptom, FileVariable, FileVerdict
 
 _SUSPECTS = 3
@@ -20,14 +28,14 @@ _TEXTS = {"--good": "good", "--bad": "bad", "--clock": "clock", "--symptom": "sy
 
 def summarise(
     verdict: FileVerdict, recordings: Recordings, *, may_run: bool, kept: Mapping[str, Argument] | None = None
-) -> Diagnosis:
+) -> DiagnosisResult:
     """`may_run`: whether `compare` is offered; `kept`: arguments that another such call must not lose."""
     notes = [*verdict.disagreements, *_unlike(verdict.notes)]
     following = _following(verdict, recordings)
     again = None if verdict.next_command is None else call_of(verdict.next_command, kept or {})
     if again is not None and (may_run or again.tool != "compare"):
         following.append(again)
-    return Diagnosis(
+    return DiagnosisResult(
         verdict=verdict.verdict,
         symptom=_symptom(verdict.symptom),
         suspects=[suspect_of(one) for one in verdict.suspects[:_SUSPECTS]],
@@ -40,8 +48,8 @@ def summarise(
     )
 
 
-def suspect_of(suspect: FileSuspect) -> Suspect:
-    return Suspect(
+def suspect_of(suspect: FileSuspect) -> ResultSuspect:
+    return ResultSuspect(
         rank=suspect.rank,
         function=suspect.function,
         module=suspect.module,
@@ -64,7 +72,7 @@ def naming(recordings: Recordings) -> dict[str, Argument]:
     return {"good": recordings.good, "bad": recordings.bad}
 
 
-def source_calls(suspect: Suspect, recordings: Recordings) -> list[NextCall]:
+def source_calls(suspect: ResultSuspect, recordings: Recordings) -> list[NextCall]:
     """None where no source is known."""
     if not suspect.file:
         return []
@@ -123,8 +131,8 @@ def _following(verdict: FileVerdict, recordings: Recordings) -> list[NextCall]:
     return [explain, *source_calls(first, recordings)]
 
 
-def _symptom(symptom: FileSymptom) -> Symptom:
-    return Symptom(
+def _symptom(symptom: FileSymptom) -> ResultSymptom:
+    return ResultSymptom(
         kind=symptom.kind,
         measure=symptom.measure,
         unit=symptom.unit,

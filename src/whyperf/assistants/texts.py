@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from whyperf.assistants.results import (
     ChangedVariable,
-    Diagnosis,
-    Explanation,
+    DiagnosisResult,
+    ExplanationResult,
     NextCall,
-    Recorded,
-    Source,
-    SourceLine,
-    Suspect,
+    RecordingResult,
+    ResultLine,
+    ResultSuspect,
+    SourceResult,
 )
 from whyperf.engines.quantities import percent, seconds
 from whyperf.report.printable import printable
@@ -22,19 +22,19 @@ LONGEST = 4000  # characters of a result's text
 _COMMANDS = ("compare", "diagnose")  # calls that say the same as the command to type next
 
 
-def diagnosis_text(diagnosis: Diagnosis) -> str:
+def diagnosis_text(diagnosis: DiagnosisResult) -> str:
     return bounded(_diagnosis(diagnosis), _next(diagnosis.next))
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: ExplanationResult) -> str:
     return bounded(_explanation(explanation), _next(explanation.next))
 
 
-def source_text(source: Source) -> str:
+def source_text(source: SourceResult) -> str:
     return bounded(_source(source), _next(source.next))
 
 
-def recorded_text(recorded: Recorded) -> str:
+def recorded_text(recorded: RecordingResult) -> str:
     return bounded(_recorded(recorded), _next(recorded.next))
 
 
@@ -55,7 +55,7 @@ def bounded(lines: Iterator[str], ending: Sequence[str]) -> str:
     return "\n".join([*kept, *([f"({left_out} lines left out)"] if left_out else []), *ending])
 
 
-def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
+def _diagnosis(diagnosis: DiagnosisResult) -> Iterator[str]:
     yield f"Verdict: {diagnosis.verdict}. {diagnosis.symptom.sentence}"
     for suspect in diagnosis.suspects:
         yield from _suspect(suspect)
@@ -71,7 +71,7 @@ def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"In a terminal: {diagnosis.next_command}"
 
 
-def _suspect(suspect: Suspect) -> Iterator[str]:
+def _suspect(suspect: ResultSuspect) -> Iterator[str]:
     where = f"{suspect.file}:{suspect.line}" if suspect.file and suspect.line else suspect.file
     place = f"{where} in {suspect.module}" if where else f"in {suspect.module}"
     yield (
@@ -93,7 +93,7 @@ def _variable(variable: ChangedVariable) -> Iterator[str]:
     yield f"variable {variable.name}{owner}: good {variable.good}; bad {variable.bad}"
 
 
-def _explanation(explanation: Explanation) -> Iterator[str]:
+def _explanation(explanation: ExplanationResult) -> Iterator[str]:
     yield f"Evidence on {explanation.subject}:"
     if explanation.suspect is not None:
         yield from _suspect(explanation.suspect)
@@ -103,7 +103,7 @@ def _explanation(explanation: Explanation) -> Iterator[str]:
     yield from (line for variable in explanation.variables for line in _variable(variable))
 
 
-def _source(source: Source) -> Iterator[str]:
+def _source(source: SourceResult) -> Iterator[str]:
     of_function = f" ({source.function})" if source.function else ""
     yield f"{source.file}{of_function}:"
     yield from (_line(line, source.unit) for line in source.lines)
@@ -113,14 +113,14 @@ def _source(source: Source) -> Iterator[str]:
         yield f"Also meant: {', '.join(source.also)}"
 
 
-def _line(line: SourceLine, unit: str) -> str:
+def _line(line: ResultLine, unit: str) -> str:
     spent = ""
     if line.good_s is not None and line.bad_s is not None:
         spent = f"   <-- {seconds(line.good_s)} became {seconds(line.bad_s)} per {unit}"
     return f"{line.number:>5}  {line.text}{spent}"
 
 
-def _recorded(recorded: Recorded) -> Iterator[str]:
+def _recorded(recorded: RecordingResult) -> Iterator[str]:
     yield f"Recorded {' '.join(recorded.command)} in {recorded.recording}: {recorded.ended}."
     yield (
         f"{seconds(recorded.wall_s)} elapsed, {seconds(recorded.cpu_s)} CPU time, samples: {recorded.samples}, "

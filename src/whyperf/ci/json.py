@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any
 
 from whyperf.ci.policy import exit_status
 from whyperf.ci.result import BenchmarkRevision, Cause, Figures, Report, Result
 from whyperf.diagnose.verdict import ChangedBy
+from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.report.json import as_plain as verdict_as_plain
 from whyperf.report.json import finite
 
 FORMAT = 1
-
-
-def schema() -> dict[str, Any]:
-    text = resources.files("whyperf.ci").joinpath("report.schema.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
 
 
 def to_json(report: Report) -> str:
@@ -82,7 +76,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "confidence": cause.confidence,
         "why": cause.why,
         "evidence": list(cause.evidence),
-        "lines": [{"line": one.line, "share": one.share, "text": one.text} for one in cause.lines],
+        "lines": to_plain(cause.lines),
         "diff": list(cause.diff),
         "commits": [_commit(one) for one in cause.commits],
     }

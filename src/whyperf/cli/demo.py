@@ -26,8 +26,6 @@ each, in turns; takes one to two minutes. The verdict is also written as a page,
 given with -o.
 """
 GOOD_ARGUMENT, BAD_ARGUMENT = "64", "4096"
-CAUSE = "planned_buckets"
-PLANTED = "find_customer"  # walks chains that became long because planned_buckets() overflowed
 _FLAGS = ("-g", "-O2")
 _BUDGET = "120s"  # for what follows the first runs
 _ANSWER = """\

@@ -23,7 +23,7 @@ from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
-    from whyperf.diagnose.further_recordings.next_step import NextStep
+    from whyperf.diagnose.next_command.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.causes.diagnosis import StallFilter
     from whyperf.engines.excess.explain import Explanation

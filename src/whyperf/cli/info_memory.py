@@ -36,12 +36,12 @@ def memory_lines(recording: Recording) -> Iterator[tuple[str, str]]:
         yield "pages", f"{in_bytes(float(pages.weight.sum()))} touched for the first time, {gone} of it given back"
 
 
-def curve(held: Holdings, cells: int = _CELLS) -> str:
+def curve(held: Holdings) -> str:
     """The largest amount in use within each part of the window."""
     first, last = held.window
-    bounds = np.linspace(first, last, cells + 1)[1:]
-    cell = np.minimum(np.searchsorted(bounds, held.curve.time), cells - 1)
-    most = np.zeros(cells)
+    bounds = np.linspace(first, last, _CELLS + 1)[1:]
+    cell = np.minimum(np.searchsorted(bounds, held.curve.time), _CELLS - 1)
+    most = np.zeros(_CELLS)
     np.maximum.at(most, cell, held.curve.bytes)
     ends = np.searchsorted(held.curve.time, bounds) - 1
     carried = np.where(ends >= 0, held.curve.bytes[np.maximum(ends, 0)], 0.0)

@@ -122,7 +122,7 @@ def investigated(
     answer: ShownVerdict, subject: Subject, ends: float, shown: Steps, functions: tuple[Proof, ...] | None = None
 ) -> Verdict:
     """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first."""
-    from whyperf.diagnose.further_recordings.settled import proven
+    from whyperf.diagnose.next_command.settled import proven
     from whyperf.investigation.investigate import investigate
     from whyperf.investigation.subject import ProofBounds
 

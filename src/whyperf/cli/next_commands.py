@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whyperf.cli.revision_options import command_of
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.further_recordings.next_step import NextStep
+    from whyperf.diagnose.next_command.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
     from whyperf.recording.sealed.manifest import Manifest
     from whyperf.revisions.suspects import ComparedCommits
@@ -39,7 +39,7 @@ def of_revisions(
     manifests: Sequence[Manifest],
 ) -> Verdict:
     """`manifests`: of a good and a bad run. Their commands lie in checkouts of ours, which may be gone tomorrow."""
-    from whyperf.diagnose.further_recordings.advice import lifecycle_words
+    from whyperf.diagnose.next_command.advice import lifecycle_words
 
     good, bad = compared.names
     built = ["--build", args.build] if args.build else []

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whyperf.diagnose.further_recordings.next_step import NextStep
+    from whyperf.diagnose.next_command.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
 
 SHORTEST_BUDGET_S = 60.0  # below it no proof would fit, not even of programs that run for seconds

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,6 @@ from whyperf.debuginfo.code_maps.code_map import empty_code_map
 from whyperf.debuginfo.code_maps.extraction import Extraction, ReadingEnd, extract
 from whyperf.debuginfo.code_maps.unnamed_functions import with_nameless
 from whyperf.debuginfo.code_maps.unwind_index import unwind_ranges
-from whyperf.debuginfo.elf_files.debuginfod import fetch_debug_file
 from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.elf_files.perf_cache import cached_files
 
@@ -118,3 +119,32 @@ def _from_extraction(path: str, build_id: str, elf: ElfFile | None, extraction: 
 
 def _nothing(path: str, build_id: str, note: str, elf: ElfFile | None = None) -> Binary:
     return Binary(path, build_id, "none", note, empty_code_map(), elf)
+
+
+def fetch_debug_file(build_id: str) -> Path | None:
+    """The debug file of a binary that is no longer here; libdebuginfod keeps its own cache."""
+    if not os.environ.get("DEBUGINFOD_URLS", "").strip():
+        return None
+    try:
+        library = ctypes.CDLL("libdebuginfod.so.1")
+    except OSError:
+        return None
+    library.debuginfod_begin.restype = ctypes.c_void_p
+    library.debuginfod_find_debuginfo.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.POINTER(ctypes.c_char_p),
+    ]
+    library.debuginfod_end.argtypes = [ctypes.c_void_p]
+    client = library.debuginfod_begin()
+    if not client:
+        return None
+    # A length of 0 says that the build-id is a hexadecimal string.
+    path = ctypes.c_char_p()
+    descriptor = library.debuginfod_find_debuginfo(client, build_id.encode(), 0, ctypes.byref(path))
+    library.debuginfod_end(client)
+    if descriptor < 0:
+        return None
+    os.close(descriptor)
+    return Path(os.fsdecode(path.value)) if path.value else None

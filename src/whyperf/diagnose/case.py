@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from whyperf.diagnose import wording
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Data, Method, data_notes, gather
-from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.joining.claims import Claim, claims_of
 from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
@@ -30,6 +29,7 @@ from whyperf.diagnose.measured.symptom_kind import (
 )
 from whyperf.diagnose.measured.threads import queued_share, sum_queued
 from whyperf.diagnose.measured.total_changes import total_changes
+from whyperf.diagnose.next_command.advice import compare_again, diagnose_swapped
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
 from whyperf.engines.contexts.settings import Sources

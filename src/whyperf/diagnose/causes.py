@@ -9,20 +9,19 @@ from typing import Any
 
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Method
-from whyperf.diagnose.further_recordings.settled import open_page
 from whyperf.diagnose.joining.claims import Claim, Thing, claims_of, thing_of
 from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.joining.join import join
 from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.detail import culprit_detail
 from whyperf.engines.causes.diagnosis import Causes, StallFilter, find_causes
 from whyperf.engines.causes.findings import findings
-from whyperf.engines.causes.paper.findings import paper_findings
 from whyperf.engines.causes.path import Stall
 from whyperf.engines.contexts.findings import ENGINE as CONTEXTS
 from whyperf.engines.execution import HERE, Executor
@@ -166,8 +165,11 @@ def view_causes(
     executor = executor if len(bad) > 1 else HERE  # the only one is the worst
     worst = max(executor.map("explaining stalls", _find, _Compared(good, where), bad), key=lambda one: one.excess)
     causes = worst.causes or find_causes(worst.stalled, good, where=where)
-    said = paper_findings(causes) if method is Method.PAPER else findings(causes)
-    return CausesView(causes, said)
+    if method is Method.PAPER:
+        from whyperf.engines.causes.paper.findings import paper_findings  # for those few who compare methods
+
+        return CausesView(causes, paper_findings(causes))
+    return CausesView(causes, findings(causes))
 
 
 def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings) -> Decision:
@@ -184,9 +186,7 @@ def with_stalls(decision: Decision, view: CausesView, settings: DiagnoseSettings
     return Decision(VerdictKind.DIFFERENCE, symptom, tuple(view.claims(settings)), notes)
 
 
-def examine_stall(
-    stalled: Recorded, where: StallFilter | None = None, settings: DiagnoseSettings | None = None
-) -> Verdict:
+def examine_stall(stalled: Recorded, where: StallFilter | None = None) -> Verdict:
     """One recording alone: its own past is what is normal."""
     causes = find_causes(stalled, [], where=where)
     view = CausesView(causes, findings(causes))
@@ -196,5 +196,5 @@ def examine_stall(
         sentence = "Nothing stalled: no wait or turn stands out of the rest of the recording."
         symptom = Symptom(Nature.WAIT.value, "stall", 0.0, 0.0, "wall_s", (0, 1), sentence=sentence)
         return Verdict(VerdictKind.NONE, symptom, (), notes, f"whyperf diagnose NORMAL {stalled.path}")
-    suspects: tuple[Suspect, ...] = join(view.claims(settings or DiagnoseSettings()), TRUST[Nature.WAIT]).suspects
+    suspects: tuple[Suspect, ...] = join(view.claims(DiagnoseSettings()), TRUST[Nature.WAIT]).suspects
     return Verdict(VerdictKind.DIFFERENCE, view.symptom((0, 1)), suspects, notes, open_page([], [stalled.path]))

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 from whyperf.diagnose.case import Case
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Method
-from whyperf.diagnose.further_recordings.advice import can_go_deep, compare_again, lifecycle_reminder
-from whyperf.diagnose.further_recordings.next_step import KnownPossible, NextStep, Possible, RecordedSides, next_step
-from whyperf.diagnose.further_recordings.settled import after
 from whyperf.diagnose.joining.join import Joined, join
 from whyperf.diagnose.joining.lifting import lifted
 from whyperf.diagnose.joining.trust import LOCKS, TRUST
@@ -20,6 +17,9 @@ from whyperf.diagnose.losses import loss_notes
 from whyperf.diagnose.measured.measures import resident_grew
 from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.measured.total_changes import sentence as also_changed
+from whyperf.diagnose.next_command.advice import can_go_deep, compare_again, lifecycle_reminder
+from whyperf.diagnose.next_command.next_step import KnownPossible, NextStep, Possible, RecordedSides, next_step
+from whyperf.diagnose.next_command.settled import after
 from whyperf.diagnose.recording_kinds import Sides, parted
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from whyperf.diagnose.further_recordings.advice import compare_again, diagnose_swapped, lifecycle_reminder
-from whyperf.diagnose.further_recordings.settled import after
 from whyperf.diagnose.joining.claims import Claim, claims_of
 from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.joining.join import join
@@ -15,6 +13,8 @@ from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.losses import loss_notes
 from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.next_command.advice import compare_again, diagnose_swapped, lifecycle_reminder
+from whyperf.diagnose.next_command.settled import after
 from whyperf.diagnose.other_allocators import memory_from_elsewhere
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyperf.diagnose.further_recordings.settled import open_page
+from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.joining.confidence import HIGH, MEDIUM
 from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind

@@ -13,7 +13,6 @@ from whyperf.recording.names.identity import name_by_address
 from whyperf.recording.schemas.tables import Clock
 from whyperf.recording.sealed.reader import Recording
 
-Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 UNKNOWN = "[unknown]"

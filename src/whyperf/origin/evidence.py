@@ -32,7 +32,6 @@ class Observe(Protocol):
         lifecycle: Lifecycle,
         environment: Mapping[str, str],
         limits: ObservationLimits = ...,
-        on_tick: Callable[[], None] = ...,
     ) -> Observed: ...
 
 
@@ -55,7 +54,6 @@ class Observing:
 
     observe: Observe
     progress: Callable[[str], None] = lambda _: None
-    on_tick: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -205,7 +203,6 @@ class OriginEvidence:
             lifecycle=self._targets.lifecycles[side],
             environment=self._targets.environment,
             limits=ObservationLimits(traps=traps, seconds=left),
-            on_tick=self._observing.on_tick,
         )
         if found.failure is not None:
             raise found.failure

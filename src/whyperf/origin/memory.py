@@ -7,6 +7,7 @@ address is read again there is checked; where it is not, all stores to such a me
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,6 @@ from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.trail import Trail
-from whyperf.origin.untouched import never_written
 from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import stored_within_run
 from whyperf.origin.written_by import follow_writers
@@ -29,6 +29,8 @@ from whyperf.origin.written_by import follow_writers
 _WATCHED_BYTES = 8
 _ELSEWHERE = 2
 """Further addresses that are watched: processors watch four."""
+_SURELY_ADDED = 8192
+"""Bytes of the environment at most: what nobody wrote to is hardly the frame of a function."""
 
 
 def written(trail: Trail, here: CodeHere, one: Definition) -> Next:
@@ -187,3 +189,35 @@ def _instruction(trail: Trail, side: BuildSide, address: int) -> CodeAddress | N
 def _bias(trail: Trail, side: BuildSide, at: CodeAddress) -> int:
     own = str(at.module.path)
     return next((bias for path, bias in trail.evidence.modules[side] if path == own), 0)
+
+
+def never_written(trail: Trail, read: Read, targets: Targets) -> Next:
+    """Memory that no instruction wrote to before it was read."""
+    if _in_a_file(trail, read):
+        return Stop(ChainEnd.CONSTANT, "It is the value with which the program is built.")
+    address = read.addresses[BuildSide.BAD]
+    if address is not None and is_start_text(targets, address, _SURELY_ADDED):
+        return Stop(
+            ChainEnd.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program."
+        )
+    found = copied_into(trail, read)
+    if isinstance(found, Stop) and found.end is ChainEnd.NOT_FOLLOWED:
+        return Stop(
+            ChainEnd.NOT_FOLLOWED,
+            "No instruction wrote to it before it was read: it is zeroed memory, or the kernel's.",
+        )
+    return found
+
+
+def _in_a_file(trail: Trail, read: Read) -> bool:
+    """Whether the address belongs to the data of one of the program's binaries."""
+    address = read.addresses[BuildSide.BAD]
+    if address is None:
+        return False
+    for path, bias in trail.evidence.modules[BuildSide.BAD]:
+        module = trail.code.module(Path(path)) if path.startswith("/") else None
+        if module is None or module.binary.elf is None:
+            continue
+        if any(one.address <= address - bias < one.address + one.file_size for one in module.binary.elf.segments):
+            return True
+    return False

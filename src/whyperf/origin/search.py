@@ -12,21 +12,24 @@ from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, executed_file
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
+from whyperf.origin.control import decided
 from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
+from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.questions import Ask, AskControl, AskMemory, Stop
+from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop
 from whyperf.origin.starts import Start, StartAtCalls, StartingPoint, calls_at, starting_points
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
-from whyperf.origin.walking import walk_back
+from whyperf.origin.within_function import explain
 
 _MOST_HOPS = 12
 _MOST_STARTS = 3
 _MORE = 1.1
 """From what ratio on a place is passed more often."""
+_MOST_STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,6 @@ def search(
     budget_s: float = 300.0,
     most_runs: int = 20,
     progress: Callable[[str], None] = lambda _: None,
-    on_tick: Callable[[], None] = lambda: None,
     observe: Observe = observe_run,
     known: KnownPrograms | None = None,
 ) -> FoundOrigin:
@@ -67,7 +69,7 @@ def search(
     code = known.code
     targets = Targets((good, bad), lifecycles, environment)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
-    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, on_tick), known.places)
+    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress), known.places)
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = where_many_become_few(groups, stop.end)
@@ -207,3 +209,31 @@ def read_line(file: str, line: int) -> str:
             return next((text for number, text in enumerate(source, 1) if number == line), "")
     except OSError:
         return ""
+
+
+def walk_back(trail: Trail, first: Next, targets: Targets) -> Stop:
+    """Adds steps to the trail; why it ended."""
+    found: Next = first
+    try:
+        while not isinstance(found, Stop):
+            long = Stop(ChainEnd.NOT_FOLLOWED, "The way back is longer than anybody would read.")
+            found = _answer(trail, found, targets) if len(trail.steps) <= _MOST_STEPS else long
+    except OutOfBudgetError as error:
+        found = Stop(ChainEnd.NOT_FOLLOWED, f"Not followed further: {error}.")
+    is_lost = found.end in (ChainEnd.NOT_FOLLOWED, ChainEnd.CONSTANT, ChainEnd.ADDRESS)
+    return trail.otherwise if is_lost and trail.otherwise is not None else found
+
+
+def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets: Targets) -> Next:
+    if isinstance(question, Ask):
+        return explain(trail, question, targets)
+    if isinstance(question, AskMemory):
+        return written(trail, question.here, question.definition)
+    if isinstance(question, Read):
+        return who_wrote(trail, question, targets)
+    if ("control", question.here.module.path, question.address) in trail.asked:
+        return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
+    trail.asked.add(("control", question.here.module.path, question.address))
+    found = decided(trail, question.here, question.address)
+    nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
+    return question.otherwise if nothing and question.otherwise is not None else found

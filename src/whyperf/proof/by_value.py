@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
+import numpy as np
+
+from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.ordered import NoOrderError, with_values
 from whyperf.proof.places import ForcedPlace, why_not_forced
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind
 
 __all__ = ["ForcedPlace", "ProofSide", "Trying", "prove_value"]
+_LOOKS = 2  # at each side: what differs between runs of one side has no order
+Look = Callable[[TrialKind, ObservedSite, ObservationLimits], Observed]
+_LIMITS = ObservationLimits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
 
 
 def prove_value(
@@ -103,3 +108,40 @@ class _ValueTrial:
                 how = f"{beyond:,} times more often" if beyond else f"{values - hits:,} times less often"
                 return f"with forced values it runs {how}, so that their order no longer agrees"
         return ""
+
+
+class NoOrderError(Exception):
+    """Why there is none: a part of a sentence."""
+
+
+def with_values(place: ForcedPlace, look: Look) -> ForcedPlace:
+    """The place with the values of all its calls in both runs: the n-th of one stands for the n-th of the other only
+    where their order agrees, else NoOrderError.
+    """
+    good, bad = (_values(place, kind, look) for kind in (TrialKind.GOOD, TrialKind.BAD))
+    if len(good) != len(bad):
+        raise NoOrderError(
+            f"its values change from call to call, and it runs {len(good):,} times in the good run, {len(bad):,} times "
+            "in the bad run"
+        )
+    return replace(place, good=good, bad=bad)
+
+
+def _values(place: ForcedPlace, kind: TrialKind, look: Look) -> tuple[int, ...]:
+    first, *others = (_seen(place, look(kind, place.watched(kind), _LIMITS)) for _ in range(_LOOKS))
+    if any(other != first for other in others):
+        raise NoOrderError(f"its values change from call to call, in another order in every {kind.value} run")
+    return first
+
+
+def _seen(place: ForcedPlace, seen: Observed) -> tuple[int, ...]:
+    if not seen.placed[0]:
+        raise NoOrderError(f"the instruction at {place.address:#x} cannot be observed: {seen.refused[0]}")
+    records = seen.of(0)
+    if not seen.complete[0] or len(records) > MOST_IN_ORDER:
+        raise NoOrderError(f"its values change from call to call, and it runs more than {MOST_IN_ORDER:,} times")
+    if len(records) != seen.hits[0]:
+        raise NoOrderError("its values change from call to call, and not all of them could be recorded")
+    if len(np.unique(records["thread"])) > 1:
+        raise NoOrderError("its values change from call to call, and several threads run it")
+    return place.values_in(records)

@@ -15,9 +15,11 @@ from whyperf.collect.observation.sites import ObservationLimits, Observed, Obser
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program
 from whyperf.debuginfo.probes.plan_file import PatchPlan
+from whyperf.diagnose.measured.latency import PREFIX
+from whyperf.diagnose.measured.threads import queued_s
 from whyperf.diagnose.origin import Proof, ProofFinding
+from whyperf.diagnose.verdict import PEAK_BYTES
 from whyperf.proof.judging import ProofJudgement, judged
-from whyperf.proof.measuring import amount_of
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
@@ -26,6 +28,8 @@ _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal
 _BY_US = ("driver", "for")
 _PATIENCE, _LEAST_PATIENCE_S = 6.0, 10.0
 _CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
+UsualRuns = dict[TrialKind, list[TrialRun]]
+"""Good and bad runs as they are, which all trials of a kind compare with."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,6 @@ class Put:
     """One that takes the place of the side's own."""
     is_possible: bool = True
     """False: there is no such run, which tells nothing."""
-
-
-UsualRuns = dict[TrialKind, list[TrialRun]]
-"""Good and bad runs as they are, which all trials of a kind compare with."""
 
 
 def usual_runs() -> UsualRuns:
@@ -230,3 +230,18 @@ def proof_of(claim: ProofClaim, judgement: ProofJudgement, runs: int, measure: s
 def not_testable(claim: ProofClaim, measure: str, why: str) -> Proof:
     """`why`: a whole sentence."""
     return proof_of(claim, ProofJudgement(ProofFinding.NOT_TESTABLE), 0, measure, f"Not testable: {why}")
+
+
+def amount_of(seen: Observed, measure: str) -> float | None:
+    """For each unit of work where somebody counts them, but for latency and memory. None: the run does not say."""
+    totals = seen.totals
+    if measure.startswith(PREFIX):
+        which = float(measure.removeprefix(PREFIX).removesuffix("_s"))
+        return None if totals.latency is None else totals.latency.percentile(which)
+    if measure == PEAK_BYTES:
+        return float(totals.max_rss_bytes) or None
+    seconds = totals.cpu_s
+    if measure in ("wall_s", "own_s"):
+        queued = queued_s(totals, seen.stopped_by) if measure == "own_s" else 0.0
+        seconds = max(0.0, totals.wall_s - (queued or 0.0))
+    return seconds / seen.work if seen.work else seconds

@@ -6,22 +6,15 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import resources
 from typing import Any
 
 from whyperf.diagnose.origin import Origin, Proof, Share
-from whyperf.diagnose.verdict import CallCounts, ContextRanking, Percentile, Suspect, ValueSpread, Verdict
+from whyperf.diagnose.verdict import CallCounts, ContextRanking, Suspect, Verdict
 from whyperf.engines.excess.explain import Explanation
-from whyperf.engines.finding import Detail, SourceChange
+from whyperf.engines.finding import Detail
 from whyperf.recording.safe_files.dataclass_json import to_plain
 
 FORMAT = 1
-
-
-def schema() -> dict[str, Any]:
-    text = resources.files("whyperf.report").joinpath("verdict.schema.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
 
 
 def to_json(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top: int | None = None) -> str:
@@ -52,7 +45,7 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
         "totals": [asdict(one) for one in verdict.totals],
     }
     if verdict.percentiles:
-        plain["latency"] = [_percentile(one) for one in verdict.percentiles]
+        plain["latency"] = [to_plain(one) for one in verdict.percentiles]
     if verdict.counts is not None:
         plain["call_counts"] = _call_counts(verdict.counts)
     if verdict.revisions is not None:
@@ -62,17 +55,6 @@ def as_plain(verdict: Verdict, explanations: Sequence[Explanation] = (), *, top:
     if explanations:
         plain["explanations"] = [_explanation(explanation) for explanation in explanations]
     return plain
-
-
-def _percentile(one: Percentile) -> dict[str, Any]:
-    return {
-        "percentile": one.percentile,
-        "good": one.good,
-        "bad": one.bad,
-        "good_interval": list(one.good_interval),
-        "bad_interval": list(one.bad_interval),
-        "certain": one.certain,
-    }
 
 
 def _call_counts(counts: CallCounts) -> dict[str, Any]:
@@ -108,16 +90,7 @@ def _contexts(ranking: ContextRanking, top: int | None) -> dict[str, Any]:
                 "good": row.good,
                 "bad": row.bad,
                 "hot": row.hot,
-                "path": [
-                    {
-                        "function": step.function,
-                        "module": step.module,
-                        "layer": step.layer,
-                        "added": step.added,
-                        "rank": step.rank,
-                    }
-                    for step in row.steps
-                ],
+                "path": to_plain(row.steps),
             }
             for row in ranking.contexts[:top]
         ],
@@ -154,9 +127,9 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
                 "type": variable.type,
                 "sentence": variable.sentence,
                 "distance": variable.distance,
-                "good_values": _spread(variable.good_spread),
-                "bad_values": _spread(variable.bad_spread),
-                "read_at": [{"line": one.line, "share": one.share, "text": one.text} for one in variable.read_at],
+                "good_values": to_plain(variable.good_spread),
+                "bad_values": to_plain(variable.bad_spread),
+                "read_at": to_plain(variable.read_at),
             }
             for variable in suspect.variables
         ],
@@ -164,9 +137,9 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
             {"engine": one.engine, "rank": one.rank, "score": one.score, "detail": _detail(one.detail), "why": one.why}
             for one in suspect.evidence
         ],
-        "lines": [{"line": line.line, "share": line.share, "text": line.text} for line in suspect.lines],
-        "change": None if suspect.change is None else _change(suspect.change),
-        "commits": [asdict(one) for one in suspect.commits],
+        "lines": to_plain(suspect.lines),
+        "change": to_plain(suspect.change),
+        "commits": to_plain(suspect.commits),
         "origin": None if suspect.origin is None else _origin(suspect.origin),
         "proofs": [_proof(proof) for proof in suspect.proofs],
     }
@@ -184,7 +157,7 @@ def origin_json(origin: Origin) -> str:
 
 def _origin(origin: Origin) -> dict[str, Any]:
     return {
-        "hops": [{**asdict(hop), "kind": hop.kind.value} for hop in origin.hops],
+        "hops": to_plain(origin.hops),
         "end": origin.end.value,
         "sentence": origin.sentence,
         "turn": origin.turn,
@@ -216,15 +189,6 @@ def _proof(proof: Proof) -> dict[str, Any]:
 
 def _share(share: Share | None) -> dict[str, float] | None:
     return None if share is None else {"share": share.value, "low": share.low, "high": share.high}
-
-
-def _change(change: SourceChange) -> dict[str, Any]:
-    hunks = [[{"build": one.build, "line": one.line, "text": one.text} for one in hunk] for hunk in change.hunks]
-    return {"hunks": hunks, "more": change.more}
-
-
-def _spread(spread: ValueSpread | None) -> dict[str, Any] | None:
-    return None if spread is None else {"typical": spread.typical, "histogram": list(spread.histogram)}
 
 
 def _explanation(explanation: Explanation) -> dict[str, Any]:

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MOST_BYTES = 10 << 30
-LONGEST_S = 30 * 86400.0
+_LONGEST_S = 30 * 86400.0
 
 
-def evict(root: Path, *, most_bytes: int = MOST_BYTES, longest_s: float = LONGEST_S) -> list[Path]:
+def evict(root: Path, *, most_bytes: int = MOST_BYTES) -> list[Path]:
     """Removes what is too old or too much, except what is in use, and returns what was removed."""
     now, kept, removed = time.time(), 0, []
     for used, size, folder in sorted(_builds(root), reverse=True):
         kept += size
-        if (now - used > longest_s or kept > most_bytes) and _remove(folder):
+        if (now - used > _LONGEST_S or kept > most_bytes) and _remove(folder):
             kept -= size
             removed.append(folder)
     return removed

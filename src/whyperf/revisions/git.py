@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,7 +100,7 @@ def commit_of(repository: Repository, commit: str) -> Commit:
     return Commit(hash_, author, date, subject)
 
 
-def ask(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None, given: str | None = None) -> str:
+def ask(folder: Path, *arguments: str, given: str | None = None) -> str:
     """What git prints, without the last line's end. `given` is its standard input."""
     command = ("git", "--no-pager", *_SETTINGS, "-C", str(folder), *arguments)
     try:
@@ -109,7 +108,7 @@ def ask(folder: Path, *arguments: str, environment: Mapping[str, str] | None = N
             command,
             input=(given or "").encode(errors="surrogateescape"),
             capture_output=True,
-            env=environment_for_git() if environment is None else dict(environment),
+            env=environment_for_git(),
             check=False,
         )
     except FileNotFoundError:

@@ -61,8 +61,8 @@ class Noise:
         return max(-self.settings.most_told, min(self.settings.most_told, ratio))
 
 
-def noise_of(batches: Sequence[Batch], settings: NoiseSettings | None = None) -> Noise:
-    settings = settings or NoiseSettings()
+def noise_of(batches: Sequence[Batch]) -> Noise:
+    settings = NoiseSettings()
     good = [time - batch.middle for batch in batches for time in batch.good]
     bad = [time - batch.middle for batch in batches for time in batch.bad]
     half_gap = (statistics.median(bad) - statistics.median(good)) / 2

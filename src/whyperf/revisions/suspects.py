@@ -9,11 +9,11 @@ from pathlib import Path
 from whyperf.diagnose.verdict import AbnormalVariable, ChangedBy, Revision, Suspect, Verdict
 from whyperf.engines.finding import SourceChange
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.revisions.blame import added_by, removed_by
 from whyperf.revisions.checkout import Built
 from whyperf.revisions.functions import Extent, RevisionDeclaration, declarations, extent_of
 from whyperf.revisions.git import Repository, commit_of
 from whyperf.revisions.hunks import as_change, hunks_of
+from whyperf.revisions.line_commits import added_by, removed_by
 
 _ASKED = 5  # suspects whose history is looked up
 _MOST_COMMITS = 5  # of each

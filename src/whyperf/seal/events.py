@@ -17,7 +17,7 @@ from whyperf.recording.schemas.tables import SAMPLES, Clock
 from whyperf.seal.evidence import Int32, Int64, RawStacks
 from whyperf.seal.participants.address_spaces import Spaces
 from whyperf.seal.participants.places import numbered
-from whyperf.seal.participants.traced_threads import Changes, TracedCast, values_at
+from whyperf.seal.participants.traced_threads import Changes, TracedParticipants, values_at
 from whyperf.seal.tables import table_of
 
 _OF_CALLS = (EventKind.SWITCH, EventKind.WAKING, EventKind.SYSCALL, EventKind.SYSCALL_ENTER)
@@ -43,9 +43,9 @@ class SeenTraced:
     missing: int  # events whose stacks are not in the recording
 
 
-def seen_traced(traced: Traced, cast: TracedCast, spaces: Spaces) -> SeenTraced:
+def seen_traced(traced: Traced, participants: TracedParticipants, spaces: Spaces) -> SeenTraced:
     records = traced.records
-    space = _spaces_at(spaces, cast.process, records["time"].astype(np.int64))
+    space = _spaces_at(spaces, participants.process, records["time"].astype(np.int64))
     both, _ = numbered(records["stack"].astype(np.uint64) << np.uint64(32) | records["kernel_stack"])
     seen, seen_firsts = numbered(space.astype(np.uint64) << np.uint64(32) | both.astype(np.uint64))
     user, user_found = _rows_of(traced.stacks, records["stack"][seen_firsts])
@@ -90,14 +90,20 @@ def _joined(stacks: TracedStacks, inner: Int64, outer: Int64) -> RawStacks:
     return RawStacks(pcs, ends[1::2])
 
 
-def events_table(records: Records, cast: TracedCast, node: Int32, cut: npt.NDArray[np.uint8]) -> pa.RecordBatchReader:
+def events_table(
+    records: Records, participants: TracedParticipants, node: Int32, cut: npt.NDArray[np.uint8]
+) -> pa.RecordBatchReader:
     """Made piece by piece while it is written: events are many, and nobody needs them all twice."""
 
     def pieces() -> Iterator[pa.RecordBatch]:
         for begin in range(0, len(records), _EVENTS_AT_ONCE):
             rows = slice(begin, begin + _EVENTS_AT_ONCE)
             table = _events(
-                records[rows], thread=cast.thread[rows], other=cast.other[rows], stack=node[rows], cut=cut[rows]
+                records[rows],
+                thread=participants.thread[rows],
+                other=participants.other[rows],
+                stack=node[rows],
+                cut=cut[rows],
             )
             yield from table.to_batches()
 
@@ -116,16 +122,16 @@ def _events(records: Records, **columns: np.ndarray) -> pa.Table:
     )
 
 
-def samples_of(records: Records, cast: TracedCast, node: Int32) -> pa.Table:
+def samples_of(records: Records, participants: TracedParticipants, node: Int32) -> pa.Table:
     """The tracer's samples of programs that do not sample themselves: it saw them all the same."""
-    unsampled = np.append(cast.unsampled, False)  # the last one is for the idle task
-    rows = np.flatnonzero((records["kind"] == EventKind.SAMPLE) & unsampled[cast.process])
+    unsampled = np.append(participants.unsampled, False)  # the last one is for the idle task
+    rows = np.flatnonzero((records["kind"] == EventKind.SAMPLE) & unsampled[participants.process])
     count = len(rows)
     return table_of(
         SAMPLES,
         time=records["time"][rows].astype(np.int64),
-        process=cast.process[rows],
-        thread=cast.thread[rows],
+        process=participants.process[rows],
+        thread=participants.thread[rows],
         stack=node[rows],
         weight=records["argument"][rows, 0].astype(np.int64),
         clock=np.full(count, Clock.CPU, np.int8),

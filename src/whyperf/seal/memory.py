@@ -9,7 +9,7 @@ import pyarrow as pa
 from whyperf.recording.raw_log.ringrecords import MemoryEvent, RingRecordKind
 from whyperf.recording.schemas.memory_tables import ALLOCATIONS, MemoryKind
 from whyperf.seal.evidence import Int32, Int64, RawEvidence, RawMemory
-from whyperf.seal.participants.processes import Cast
+from whyperf.seal.participants.processes import Participants
 from whyperf.seal.tables import table_of
 
 Booleans = npt.NDArray[np.bool_]
@@ -19,20 +19,20 @@ _PAGE_BYTES = 4096
 _LARGEST = float(1 << 62)
 
 
-def memory_tables(evidence: RawEvidence, cast: Cast) -> dict[str, pa.Table]:
+def memory_tables(evidence: RawEvidence, participants: Participants) -> dict[str, pa.Table]:
     """None where memory was not recorded."""
-    return {"allocations": _allocations(evidence, cast)} if len(evidence.memory) else {}
+    return {"allocations": _allocations(evidence, participants)} if len(evidence.memory) else {}
 
 
-def _allocations(evidence: RawEvidence, cast: Cast) -> pa.Table:
+def _allocations(evidence: RawEvidence, participants: Participants) -> pa.Table:
     """In the order of their samples."""
-    memory, process = evidence.memory, cast.sample_process
+    memory, process = evidence.memory, participants.sample_process
     time = _moments(memory, evidence.samples.time)
     begins = np.flatnonzero(_begins(memory))
     begins = begins[np.argsort(memory.sample[begins], kind="stable")]
     events = _ends(memory, time, process[memory.sample])
     end, freed, freed_by, touched = (found[begins] for found in events)
-    process_end = _process_ends(evidence, cast)[process[memory.sample[begins]]]
+    process_end = _process_ends(evidence, participants)[process[memory.sample[begins]]]
     is_page = memory.event[begins] == MemoryEvent.FAULTED
     size = np.where(is_page, _PAGE_BYTES, np.minimum(memory.bytes[begins], 1 << 62)).astype(np.int64)
     return table_of(
@@ -100,16 +100,16 @@ def _weights(size: Int64, interval: npt.NDArray[np.float64], is_page: Booleans) 
     return np.minimum(np.rint(weight), _LARGEST).astype(np.int64)
 
 
-def _process_ends(evidence: RawEvidence, cast: Cast) -> Int64:
+def _process_ends(evidence: RawEvidence, participants: Participants) -> Int64:
     """When each process ended, by its main thread or by the program that took its place; -1: not seen."""
-    ends = np.full(len(cast.processes) + 1, _ALIVE, np.int64)
+    ends = np.full(len(participants.processes) + 1, _ALIVE, np.int64)
     latest: dict[int, int] = {}
-    for row, process in enumerate(cast.processes):
+    for row, process in enumerate(participants.processes):
         before = latest.get(process.pid)
         if before is not None:
             ends[before] = process.start
         latest[process.pid] = row
-    for note, row in zip(evidence.notes, cast.note_process, strict=True):
+    for note, row in zip(evidence.notes, participants.note_process, strict=True):
         owner = evidence.owners[note.owner]
         if note.kind == RingRecordKind.THREAD_END and owner.pid == owner.tid and ends[row] == _ALIVE:
             ends[row] = note.time

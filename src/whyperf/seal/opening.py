@@ -47,9 +47,9 @@ def seal(
         return Recording(folder, max_rows=max_rows)
 
 
-def open_recording(path: str | Path, *, progress: Progress | None = None, max_rows: int = MOST_ROWS) -> Recording:
+def open_recording(path: str | Path, *, max_rows: int = MOST_ROWS) -> Recording:
     """A recording to read, whatever state it is in; tables of more than `max_rows` rows are refused."""
-    return seal(path, progress=progress, max_rows=max_rows)
+    return seal(path, max_rows=max_rows)
 
 
 @contextlib.contextmanager

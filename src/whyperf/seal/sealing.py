@@ -7,15 +7,19 @@ import platform
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from whyperf.collect import _session
 from whyperf.collect.counts.raw import holds_counts
 from whyperf.collect.dependences.raw import is_deep
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
 from whyperf.recording.safe_files.regular_files import opened_by_name
+from whyperf.recording.schemas.tables import FINGERPRINTS
 from whyperf.recording.sealed.manifest import Manifest
 from whyperf.recording.sealed.writer import Content, remove_output, write_recording
-from whyperf.seal.code_tables.fingerprints import fingerprints_table
+from whyperf.seal.code_tables.code import Code
 from whyperf.seal.code_tables.flow import flow_tables
 from whyperf.seal.evidence import RawEvidence, read_evidence
 from whyperf.seal.memory import memory_tables
@@ -103,9 +107,22 @@ def sealed_tables(
         **contexts.tables,
         "variables": values.variables,
         **moments.tables,
-        **memory_tables(evidence, people.cast),
+        **memory_tables(evidence, people.participants),
         **flow_tables(symbols, code, contexts.parents, contexts.frames, spent),
         "fingerprints": fingerprints_table(symbols, code),
         "work": work_table(evidence, manifest),
         "source": source.table,
     }
+
+
+def fingerprints_table(symbols: Symbols, code: Code) -> pa.Table:
+    functions, numbers = [np.zeros(0, np.int32)], [np.zeros(0, np.uint64)]
+    sampled = code.functions.column("sampled").to_numpy()
+    for number, told in code.own_modules():
+        rows = code.function_rows[number]
+        used = np.flatnonzero((rows[:-1] >= 0) & sampled[rows[:-1]]).astype(np.int32)
+        found = symbols.fingerprints(told["path"], told["build_id"], used)
+        row = rows[found.function]
+        functions.append(row[row >= 0])
+        numbers.append(found.code[row >= 0])
+    return pa.table([np.concatenate(functions), np.concatenate(numbers)], schema=FINGERPRINTS.schema)

@@ -25,8 +25,8 @@ from whyperf.seal.evidence import NEVER, Int32, Int64, RawEvidence, RawStacks
 from whyperf.seal.participants.address_spaces import Module, Spaces, spaces_of
 from whyperf.seal.participants.places import CodePlaces, SeenStacks, seen_stacks
 from whyperf.seal.participants.plug_ins import plug_ins
-from whyperf.seal.participants.processes import Cast, cast_of
-from whyperf.seal.participants.traced_threads import TracedCast, with_traced
+from whyperf.seal.participants.processes import Participants, participants_of
+from whyperf.seal.participants.traced_threads import TracedParticipants, with_traced
 from whyperf.seal.progress import Progress
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import Symbols
@@ -43,20 +43,20 @@ Tables = Mapping[str, pa.Table]
 class People:
     """Processes and threads, as the sampler and the tracer saw them, and what each had mapped."""
 
-    cast: Cast
-    traced: TracedCast | None
+    participants: Participants
+    traced: TracedParticipants | None
     spaces: Spaces
 
     @classmethod
     def of(cls, evidence: RawEvidence) -> People:
-        cast = cast_of(evidence)
-        traced = None if evidence.traced is None else with_traced(cast, evidence.traced)
-        cast = cast if traced is None else traced.cast
-        return cls(cast, traced, spaces_of(evidence, cast))
+        participants = participants_of(evidence)
+        traced = None if evidence.traced is None else with_traced(participants, evidence.traced)
+        participants = participants if traced is None else traced.participants
+        return cls(participants, traced, spaces_of(evidence, participants))
 
     @property
     def tables(self) -> Tables:
-        return {"processes": _processes(self.cast), "threads": _threads(self.cast)}
+        return {"processes": _processes(self.participants), "threads": _threads(self.participants)}
 
     def mappings(self, module_row: Int32) -> pa.Table:
         """Of the modules in which code was seen."""
@@ -85,7 +85,7 @@ class ObservedStacks:
     @classmethod
     def of(cls, evidence: RawEvidence, people: People) -> ObservedStacks:
         samples, traced, spaces = evidence.samples, evidence.traced, people.spaces
-        in_space = spaces.of_samples(people.cast.sample_process, samples.time)
+        in_space = spaces.of_samples(people.participants.sample_process, samples.time)
         stacked = np.flatnonzero(samples.stack >= 0)
         by_tracer = None if traced is None or people.traced is None else seen_traced(traced, people.traced, spaces)
         raw, space, stack = evidence.stacks, in_space[stacked], samples.stack[stacked]
@@ -107,14 +107,14 @@ def read_code(
     evidence: RawEvidence, people: People, seen: ObservedStacks, symbols: Symbols, progress: Progress
 ) -> tuple[Code, Tables]:
     """Frames, functions and modules of the code that was seen, by debug information."""
-    traced, cast, spaces = evidence.traced, people.cast, people.spaces
-    programs = {process.executable for process in cast.processes}
-    outside = frozenset[Module]() if traced is None else plug_ins(spaces, cast, evidence.library)
+    traced, participants, spaces = evidence.traced, people.participants, people.spaces
+    programs = {process.executable for process in participants.processes}
+    outside = frozenset[Module]() if traced is None else plug_ins(spaces, participants, evidence.library)
     kernel = None if traced is None else Kernel(traced.kernel_symbols, traced.kernel_base, traced.kernel_build_id)
     code = CodeBuilder(symbols, programs, evidence.library, outside, kernel).build(
         seen.places,
         spaces.modules,
-        lambda number: cast.processes[spaces.first_process[number]].pid,
+        lambda number: participants.processes[spaces.first_process[number]].pid,
         lambda name, done: progress(f"reading debug information of {name}", 0.2 + 0.6 * done),
     )
     named = {"frames": code.frames, "functions": code.functions, "modules": code.modules}
@@ -156,7 +156,7 @@ class HeldValues:
         wanted = evidence.start.values
         every_stack = np.arange(len(seen.stacks.ends), dtype=np.int64)
         sample_stack = seen.of_samples(every_stack, len(evidence.samples))
-        sight = Seen(evidence, people.cast, people.spaces, seen.stacks, seen.places, sample_stack)
+        sight = Seen(evidence, people.participants, people.spaces, seen.stacks, seen.places, sample_stack)
         held: SealedValues = sealed_values(sight, code, Path(evidence.tables))
         held = narrowed(held, Components(wanted.components), code.functions, code.modules)
         held = without(held, wanted.excluded, code.functions)
@@ -185,8 +185,8 @@ class Moments:
         samples = table_of(
             SAMPLES,
             time=own.time,
-            process=people.cast.sample_process,
-            thread=people.cast.sample_thread,
+            process=people.participants.sample_process,
+            thread=people.participants.sample_thread,
             stack=seen.of_samples(contexts.leaf, len(own)),
             weight=weight,
             clock=own.clock,
@@ -253,8 +253,8 @@ def _weight_ns(evidence: RawEvidence) -> Int64:
     return np.where(samples.clock == Clock.CPU, on_cpu, samples.weight)
 
 
-def _processes(cast: Cast) -> pa.Table:
-    rows = cast.processes
+def _processes(participants: Participants) -> pa.Table:
+    rows = participants.processes
     return table_of(
         PROCESSES,
         process=range(len(rows)),
@@ -268,8 +268,8 @@ def _processes(cast: Cast) -> pa.Table:
     )
 
 
-def _threads(cast: Cast) -> pa.Table:
-    rows = cast.threads
+def _threads(participants: Participants) -> pa.Table:
+    rows = participants.threads
     return table_of(
         THREADS,
         thread=range(len(rows)),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
 
 
-class Functions(Protocol):
+class NamedFunctions(Protocol):
     """Parallel columns, a function each."""
 
     @property
@@ -31,7 +31,7 @@ class Functions(Protocol):
     def inlined(self) -> npt.NDArray[np.bool_]: ...
 
 
-class Places(Protocol):
+class ResolvedPlaces(Protocol):
     """Chains of functions at addresses: entries start[i]:start[i + 1], innermost inlined first, physical last."""
 
     @property
@@ -46,18 +46,18 @@ class Places(Protocol):
     def line(self) -> npt.NDArray[np.int32]: ...
 
 
-class Binary(Protocol):
+class DescribedBinary(Protocol):
     @property
     def debug(self) -> str: ...
     @property
-    def functions(self) -> Functions: ...
-    def resolve(self, addresses: npt.NDArray[np.uint64]) -> Places: ...
+    def functions(self) -> NamedFunctions: ...
+    def resolve(self, addresses: npt.NDArray[np.uint64]) -> ResolvedPlaces: ...
     def block_of(self, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]: ...
 
     def in_loop(self, addresses: npt.NDArray[np.uint64]) -> Sequence[int]: ...
 
 
-class Fingerprints(Protocol):
+class CodeFingerprints(Protocol):
     """Parallel columns, a copy of a function each."""
 
     @property
@@ -66,12 +66,12 @@ class Fingerprints(Protocol):
     def code(self) -> npt.NDArray[np.uint64]: ...
 
 
-class PerfMap(Protocol):
+class NamedAddresses(Protocol):
     def resolve(self, addresses: npt.NDArray[np.uint64]) -> Sequence[str | None]: ...
 
 
 class Symbols(Protocol):
-    def describe(self, path: str, build_id: str) -> Binary: ...
+    def describe(self, path: str, build_id: str) -> DescribedBinary: ...
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]: ...
 
@@ -79,9 +79,9 @@ class Symbols(Protocol):
         self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]
     ) -> list[list[DecidingLine]]: ...
 
-    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> Fingerprints: ...
+    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> CodeFingerprints: ...
 
-    def perf_map(self, pid: int) -> PerfMap | None: ...
+    def perf_map(self, pid: int) -> NamedAddresses | None: ...
 
 
 class DebugInfo:
@@ -110,7 +110,7 @@ class DebugInfo:
 
         return deciding_lines(self._flows_of(path, build_id), addresses)
 
-    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> Fingerprints:
+    def fingerprints(self, path: str, build_id: str, functions: npt.NDArray[np.int32]) -> CodeFingerprints:
         from whyperf.debuginfo.fingerprints import fingerprints
 
         return fingerprints(self.describe(path, build_id), functions)
@@ -122,7 +122,7 @@ class DebugInfo:
             self._flows[path, build_id] = TimedFlows(self.describe(path, build_id), _FLOW_CPU_SECONDS)
         return self._flows[path, build_id]
 
-    def perf_map(self, pid: int) -> PerfMap | None:
+    def perf_map(self, pid: int) -> NamedAddresses | None:
         from whyperf.debuginfo.code_maps.perf_map import read_perf_map
 
         return read_perf_map(pid)

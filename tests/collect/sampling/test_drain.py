@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.collect import ring_producer
 from tests.collect.log_twin import as_put, decode, decode_file
 from tests.collect.ring_producer import CLAIMED, DONE, FREE, RING_BYTES, SLOTS, TAKEN, Rings
 from whyperf.collect._session import Drainer, create
@@ -88,8 +89,8 @@ _records = st.one_of(
         st.integers(1, 2**62),
         st.text("ab", max_size=90),
     ),
-    st.builds(lambda t, n: records.thread_end(t, n, "worker"), st.integers(1, 2**62), st.integers(0, 2**40)),
-    st.builds(records.module_gone, st.integers(1, 2**62), st.integers(0, 2**63)),
+    st.builds(lambda t, n: ring_producer.thread_end(t, n, "worker"), st.integers(1, 2**62), st.integers(0, 2**40)),
+    st.builds(ring_producer.module_gone, st.integers(1, 2**62), st.integers(0, 2**63)),
 )
 
 
@@ -147,7 +148,7 @@ def test_a_new_file_repeats_living_processes_and_what_forked_ones_inherited(ring
     parent.put(records.process(10, 100, 1, ProcessOrigin.EXEC, executable="/bin/server"))
     parent.put(records.module(11, 0x1000, 0x2000, bias=0x1000, path="/bin/server"))
     parent.put(records.module(12, 0x8000, 0x9000, bias=0x8000, path="/lib/plugin.so"))
-    parent.put(records.module_gone(13, 0x8000))
+    parent.put(ring_producer.module_gone(13, 0x8000))
     child.put(records.process(20, 101, 100, ProcessOrigin.FORK, executable="/bin/server"))
     drainer = Drainer(rings.path)
     drainer.drain(log)

@@ -9,12 +9,13 @@ import pytest
 
 from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
+from tests.schemas import verdict_schema
 from whyperf.diagnose.diagnosis import diagnose, examine
 from whyperf.diagnose.engine_claims.values import Method
 from whyperf.diagnose.verdict import VerdictKind
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.schemas.tables import table_named
-from whyperf.report.json import as_plain, schema
+from whyperf.report.json import as_plain
 
 NOISE = (1.0, 1.01, 0.99)
 
@@ -163,7 +164,7 @@ def test_the_same_behaviour_is_no_difference(delays):
 
 def test_json_is_as_the_schema_says():
     plain = as_plain(diagnose(waiting(5), waiting(400)))
-    jsonschema.validate(plain, schema())
+    jsonschema.validate(plain, verdict_schema())
     (context,) = plain["contexts"]["ranked"]
     assert context["path"][context["hot"]]["layer"] == "plug-in"
     assert plain["contexts"]["unit"] == "run"

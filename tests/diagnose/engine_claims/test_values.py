@@ -11,11 +11,12 @@ import pytest
 
 from tests.engines.made import recording
 from tests.engines.values.made import Read, with_values
+from tests.schemas import verdict_schema
 from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.engine_claims.values import Method
 from whyperf.engines.values.explain import explain
 from whyperf.recording.names.identity import FunctionKey
-from whyperf.report.json import schema, to_json
+from whyperf.report.json import to_json
 from whyperf.report.terminal import show
 
 _CODE = "\n".join(
@@ -157,7 +158,7 @@ def test_the_report_keeps_to_its_width_and_to_ascii(width):
 
 def test_the_json_fits_its_schema():
     plain = json.loads(to_json(examine(runs(1.0, ample), runs(9.0, none, first=50)).verdict))
-    jsonschema.validate(plain, schema())
+    jsonschema.validate(plain, verdict_schema())
     variable = plain["suspects"][0]["variables"][0]
     assert variable["bad_values"]["typical"] == "0"
     assert len(variable["good_values"]["histogram"]) == len(variable["bad_values"]["histogram"])

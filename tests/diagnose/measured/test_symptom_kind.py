@@ -8,13 +8,14 @@ import jsonschema
 import pytest
 
 from tests.diagnose.test_diagnosis import NOISE, STACKS, runs
+from tests.schemas import verdict_schema
 from whyperf.cli.diagnose import exit_status
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.measured.significance import Direction
 from whyperf.diagnose.measured.symptom_kind import Nature, TotalsGrowth, nature_of
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import VerdictKind
-from whyperf.report.json import as_plain, schema
+from whyperf.report.json import as_plain
 
 NOTHING = TotalsGrowth(Direction.SAME, Direction.SAME, Direction.SAME, 0.0, 0.0, 0.0, 0.0, 0.0)
 WAITED = replace(NOTHING, wall=Direction.GREW, wall_s=9.0)
@@ -52,7 +53,7 @@ def test_more_memory_alone_is_a_difference_that_is_no_slowness():
         "Bad runs are not slower, but use 4.5 times the memory: 900 MB at the peak, not 200 MB (3+3 runs)."
     )
     assert exit_status(verdict, 5.0) == 0
-    jsonschema.validate(as_plain(verdict), schema())
+    jsonschema.validate(as_plain(verdict), verdict_schema())
 
 
 @pytest.mark.parametrize("sizes", [(200, 390), (10, 70), (0, 900)], ids=["not-twice", "not-much", "unknown"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engines.causes.scripted import Script
-from tests.engines.causes.walk.test_blame import conversation
+from tests.engines.causes.walk.test_stall_walk import conversation
 from tests.engines.made import recording
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.path import CulpritEnding

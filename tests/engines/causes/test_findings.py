@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.causes.scripted import Script, socket
-from tests.engines.causes.walk.test_blame import ASK, EPOLL, conversation, signalled, two_deep
+from tests.engines.causes.walk.test_stall_walk import ASK, EPOLL, conversation, signalled, two_deep
 from whyperf.engines.causes.detail import ShownLink
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.findings import findings

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tests.cgroup import memory_limited
-from tests.engines.causes.walk.test_blame import conversation
+from tests.engines.causes.walk.test_stall_walk import conversation
 from whyperf.recording import file_backed
 from whyperf.recording.schemas.events import EVENTS
 from whyperf.recording.sealed.writer import write_recording

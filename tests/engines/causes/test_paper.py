@@ -7,7 +7,7 @@ from bench.causes.baselines import critical_path, longest_off_cpu, wake_up_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engines.causes.walk.test_blame import conversation, label, signalled, two_deep
+from tests.engines.causes.walk.test_stall_walk import conversation, label, signalled, two_deep
 from whyperf.engines.causes.causal_graph.edges import Edges
 from whyperf.engines.causes.diagnosis import Causes, find_causes
 from whyperf.engines.causes.paper.beam import search

@@ -12,7 +12,7 @@ from tests.engines.causes.scripted import Script
 from tests.engines.made import Made
 from whyperf.engines.causes.causal_graph.trace import EventTrace
 from whyperf.engines.causes.diagnosis import find_causes
-from whyperf.engines.causes.thread_matching import Parts, cast
+from whyperf.engines.causes.thread_matching import ThreadParts, match_threads
 from whyperf.engines.kernel.rules import load_rules
 from whyperf.recording.schemas.events import EventKind
 
@@ -38,9 +38,9 @@ def waiting(program: str, *, last: float) -> Script:
     return script
 
 
-def parts(stalled: Made, normal: Made) -> tuple[Parts, Parts]:
+def parts(stalled: Made, normal: Made) -> tuple[ThreadParts, ThreadParts]:
     rules = load_rules()
-    mine, theirs = cast(EventTrace(stalled, rules), [EventTrace(normal, rules)])
+    mine, theirs = match_threads(EventTrace(stalled, rules), [EventTrace(normal, rules)])
     return mine, theirs
 
 

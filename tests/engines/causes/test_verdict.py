@@ -9,8 +9,9 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from tests.engines.causes.walk.test_blame import conversation, signalled, two_deep
+from tests.engines.causes.walk.test_stall_walk import conversation, signalled, two_deep
 from tests.engines.made import Made
+from tests.schemas import verdict_schema
 from whyperf.diagnose.causes import CausesView, examine_stall, view_causes, with_stalls
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Method
@@ -24,7 +25,7 @@ from whyperf.engines.finding import Detail
 from whyperf.errors import WhyperfError
 from whyperf.recording.sealed.manifest import TableFile
 from whyperf.report.chrome import to_chrome
-from whyperf.report.json import schema, to_json
+from whyperf.report.json import to_json
 from whyperf.report.terminal import show
 
 
@@ -114,7 +115,7 @@ def test_the_ladder_is_shown_and_the_json_fits_its_schema() -> None:
     ladder = [text.rindex(did) for did in ("waited in read in ask", "waited in read in fetch", "slept in throttle")]
     assert ladder == sorted(ladder)
     loaded = json.loads(to_json(verdict))
-    jsonschema.validate(loaded, schema())
+    jsonschema.validate(loaded, verdict_schema())
     assert loaded["suspects"][0]["evidence"][0]["detail"]["ladder"][0]["process"] == "client"
 
 

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import anderson_ksamp, false_discovery_control, genpareto
 
-from whyperf.engines.values.autocorrelation import autocorrelation_time
-from whyperf.engines.values.kernels import merge_sorted as compiled
-from whyperf.engines.values.permutation import permutation_p, shuffled
+from whyperf.engines.values.compiled_statistics import merge_sorted as compiled
+from whyperf.engines.values.permutation import fit_pareto, permutation_p, shuffled, survival, tail_probability
 from whyperf.engines.values.readings import run_lengths
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import (
@@ -24,7 +23,7 @@ from whyperf.engines.values.statistics import (
     hellinger,
     merge_sorted,
 )
-from whyperf.engines.values.tail import fit_pareto, survival, tail_probability
+from whyperf.engines.values.variable_test import autocorrelation_time
 
 one_or_more = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 few = st.lists(st.integers(-5, 5), min_size=4, max_size=60)

@@ -11,7 +11,7 @@ import pytest
 from whyperf.debuginfo.elf_files.linkage import Linkage, read_linkage
 from whyperf.seal.participants.address_spaces import Mapped, Mapping, Module, Spaces
 from whyperf.seal.participants.plug_ins import plug_ins
-from whyperf.seal.participants.processes import Cast, Process
+from whyperf.seal.participants.processes import Participants, Process
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def _found(executable: Path | str, *modules: Path | str) -> set[str]:
     known = tuple(Module(str(path), "", 1) for path in modules)
     rows = tuple(Mapped(0, 1, Mapping(i << 20, (i + 1) << 20, 0, i)) for i in range(len(known)))
     none = np.zeros(0, np.int32)
-    cast = Cast((Process(7, 1, 1, "exec", str(executable), (), 0),), (), none, none, ())
+    participants = Participants((Process(7, 1, 1, "exec", str(executable), (), 0),), (), none, none, ())
     spaces = Spaces(known, (), rows, (), ())
-    return {Path(module.path).name for module in plug_ins(spaces, cast, "")}
+    return {Path(module.path).name for module in plug_ins(spaces, participants, "")}
 
 
 def test_what_is_linked_directly_or_through_others_is_no_plug_in(built: Path) -> None:

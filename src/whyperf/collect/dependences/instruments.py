@@ -21,8 +21,6 @@ class Mode(Enum):
     ENTRIES = "entries"  # entry and return
     ZOOM = "zoom"  # every instruction, with what it depends on
     PASS = "pass"  # entry and return; values pass through
-    SILENT = "silent"
-    SILENT_PASS = "silent-pass"
 
 
 class HeapUse(Enum):

@@ -1,7 +1,7 @@
 """Streams of the Valgrind tool as arrays. native/dependences/stream.h says what each column means."""
 
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntFlag
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,6 @@ HEAP = np.dtype(
 
 INEXACT = ("x87", "producers", "outside", "pairs", "depth", "stacks", "events", "helpers")
 ENDINGS = ("exit", "limit", "disk")
-
-
-class Producer(IntEnum):
-    REGISTER = 0
-    MEMORY = 1
-    OLD = 2
-    ADDRESS = 3
 
 
 class SiteFlag(IntFlag):
@@ -122,12 +115,6 @@ class DecodedStream:
     kinds: NDArray[np.uint8]
     regions: NDArray[np.void]
     heap: NDArray[np.void]
-
-    def producers_of(self, event: int) -> NDArray[np.uint32]:
-        return self.producers[int(self.first[event]) : int(self.first[event + 1])]
-
-    def kinds_of(self, event: int) -> NDArray[np.uint8]:
-        return self.kinds[int(self.first[event]) : int(self.first[event + 1])]
 
 
 @dataclass(frozen=True)

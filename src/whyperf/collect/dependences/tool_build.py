@@ -35,7 +35,7 @@ INSTALL = "sudo apt-get install valgrind gcc libc6-dev"
 
 
 @dataclass(frozen=True)
-class Parts:
+class ToolParts:
     """What the tool is made of, beside its sources."""
 
     compiler: str
@@ -57,7 +57,7 @@ def is_built(folder: Path) -> bool:
     return (folder / f"{TOOL}-{_machine()}-linux").is_file()
 
 
-def find_parts(valgrind: str, version: str, environment: Mapping[str, str]) -> Parts:
+def find_parts(valgrind: str, version: str, environment: Mapping[str, str]) -> ToolParts:
     """What builds the tool for the Valgrind at this path; an error that names what is missing."""
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
         raise WhyperfError(f"--deep needs Valgrind {OLDEST[0]}.{OLDEST[1]} or newer; {version} is installed.", INSTALL)
@@ -76,10 +76,10 @@ def find_parts(valgrind: str, version: str, environment: Mapping[str, str]) -> P
     compiler = next((path for name in _COMPILERS if (path := shutil.which(name, path=environment.get("PATH")))), None)
     if compiler is None:
         raise WhyperfError("--deep builds a tool for Valgrind, and there is no C compiler here.", INSTALL)
-    return Parts(compiler, headers, libraries, beside)
+    return ToolParts(compiler, headers, libraries, beside)
 
 
-def build(parts: Parts, folder: Path) -> None:
+def build(parts: ToolParts, folder: Path) -> None:
     """Compile the tool into the folder, at once for others: they see a whole one or none."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -115,7 +115,7 @@ def _put(new: Path, folder: Path) -> None:
         new.rename(folder)
 
 
-def _command(parts: Parts, tool: Path) -> list[str]:
+def _command(parts: ToolParts, tool: Path) -> list[str]:
     machine = _machine()
     others = tuple(f"_{name}.c" for name in _NAMES.values() if name != machine)
     sources = [path.name for path in sorted((SOURCES / "tool").glob("*.c")) if not path.name.endswith(others)]

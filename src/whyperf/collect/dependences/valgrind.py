@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.collect.dependences.tool_build import CACHE, INSTALL, TOOL, Parts, build, find_parts, is_built, tool_folder
+from whyperf.collect.dependences.tool_build import (
+    CACHE,
+    INSTALL,
+    TOOL,
+    ToolParts,
+    build,
+    find_parts,
+    is_built,
+    tool_folder,
+)
 from whyperf.collect.sampling.sampler import cache_folder
 from whyperf.errors import WhyperfError
 
@@ -25,7 +34,7 @@ class Valgrind:
     version: str
     tools: Path
     """What VALGRIND_LIB must name."""
-    parts: Parts | None
+    parts: ToolParts | None
     """Of what the tool must be built first; None where it is built."""
 
     def prepare(self) -> None:

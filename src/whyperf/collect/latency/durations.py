@@ -43,7 +43,7 @@ class SlowCall:
 
 
 @dataclass(frozen=True)
-class Tally:
+class CountedDurations:
     """What was counted until some moment."""
 
     cells: npt.NDArray[np.uint64]
@@ -83,10 +83,10 @@ class DurationsFile:
         fields = _HEADER.unpack_from(self._content)
         return fields[4], fields[5]
 
-    def tally(self) -> Tally:
+    def tally(self) -> CountedDurations:
         stripes = self._stripes()
         sums = (int(stripes[name].sum()) for name in ("begun", "lost", "nested"))
-        return Tally(stripes["cells"].sum(axis=0), *sums)
+        return CountedDurations(stripes["cells"].sum(axis=0), *sums)
 
     def slowest(self) -> list[SlowCall]:
         """The slowest first."""

@@ -9,10 +9,9 @@ from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubS
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, first_instruction
-from whyperf.debuginfo.probes.aarch64.stubs import Stubs
-from whyperf.debuginfo.probes.aarch64.survey import SurveyedCode, survey
-from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
+from whyperf.debuginfo.probes.aarch64.first import CHECK_SIGN, SIGN, ArmFirstInstructions
+from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder
+from whyperf.debuginfo.probes.plan_file import PatchKind
 
 _NUMBER = struct.Struct("<Q")
 _THREAD_POINTER = 0xD53BD050  # mrs x16, tpidr_el0
@@ -20,23 +19,17 @@ _ADD, _LOAD, _STORE = 0x8B110210, 0xF9400211, 0xF9000211  # add x16, x16, x17; l
 _BUCKET = 0xD3400210 | GRANULE << 16 | (GRANULE + BUCKET_BITS - 1) << 10  # ubfx x16, x16, #GRANULE, #BUCKET_BITS
 _LOAD_BYTE = 0x38706A30  # ldrb w16, [x17, x16]
 _JUMP_TO_HANDLER = words.jump_by_register(17)
-_LEAST_BEHIND_SLOT = 24
-"""`code_increment_bytes`: what a slot of a plan may take."""
 
 
-class ArmAllocatorStubs(Stubs):
+class ArmAllocatorStubs(ArmPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
-        self._code = SurveyedCode(elf, image)
-        self._survey = survey(elf, image, self._code)
-        self._functions = {one.stretch.low: one for one in self._survey.functions}
-        self._low = min((segment.address for segment in elf.segments), default=0)
+        self._first = ArmFirstInstructions(elf, image)
         self._literals: list[tuple[int, int, int, StubSlot | None]] = []
         """Where a word loads it into which register, what it holds, and what is filled in."""
-        self._slots: list[tuple[int, int]] = []
 
     def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
-        at, word, is_signed = first_instruction(self._code, self._survey, self._functions, self._low, address)
+        at, word, is_signed = self._first.of(address)
         self._literals = []
         self._replace(at, word, PatchKind.JUMP)
         tests = self._tests(role, arguments)
@@ -63,11 +56,6 @@ class ArmAllocatorStubs(Stubs):
             self._move(at, word)
             self._jump(at + words.BYTES)
         self._write_literals(hook, original, hook_bytes(role, arguments, allocator))
-
-    def finished(self, build_id: str) -> PatchPlan:
-        self._stubs += bytes(_LEAST_BEHIND_SLOT)
-        self._increments = sorted(self._slots)
-        return self.plan(build_id, PlanFlags.NONE)
 
     def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where a conditional jump has to lead to the handler; None: it is always to be called."""
@@ -107,11 +95,11 @@ class ArmAllocatorStubs(Stubs):
     def _write_literals(self, hook: int, original: int, behind: bytes) -> None:
         self._align()
         hook_at = len(self._stubs)
-        self._slots.append((hook_at, StubSlot.STUBS))
+        self._slot(StubSlot.STUBS)
         self._stubs += _NUMBER.pack(original) + behind
         for number, (load, register, value, slot) in enumerate(self._literals):
             at = len(self._stubs)
-            struct.pack_into("<I", self._stubs, load, 0x58000000 | (at - load) // words.BYTES << 5 | register)
+            struct.pack_into("<I", self._stubs, load, words.load_near(register, at - load))
             if slot is not None:
-                self._slots.append((at, slot))
+                self._slot(slot)
             self._stubs += _NUMBER.pack(hook_at if number == hook else value)

@@ -58,7 +58,7 @@ def plan_allocators(path: Path, allocators: Sequence[Allocator]) -> PlannedAlloc
     layouts = read_layouts(path, unknown) if unknown else {}
     stubs = _STUBS[machine](elf, Image(elf))
     sampled, refused = _put(stubs, found, layouts, machine)
-    plan = stubs.finished(elf.build_id) if sampled else None
+    plan = stubs.plan_of_slots(elf.build_id) if sampled else None
     return PlannedAllocators(plan, tuple(_shown(path, sampled)), refused)
 
 

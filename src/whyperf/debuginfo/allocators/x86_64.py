@@ -8,55 +8,41 @@ from whyperf.allocators.functions import AllocatorRole, Arguments
 from whyperf.debuginfo.allocators.stubs import BUCKET_BITS, FOLD, GRANULE, StubSlot, hook_bytes
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
-from whyperf.debuginfo.probes.x86_64.first import first_instructions
-from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction
-from whyperf.debuginfo.probes.x86_64.stubs import Stubs
-from whyperf.debuginfo.probes.x86_64.survey import survey
+from whyperf.debuginfo.probes.plan_file import PatchKind
+from whyperf.debuginfo.probes.x86_64.first import IntelFirstInstructions
+from whyperf.debuginfo.probes.x86_64.stubs import IntelPlanBuilder
 
 _ARGUMENTS = (7, 6, 2, 1, 8, 9)
 """rdi, rsi, rdx, rcx, r8, r9 as instructions number them."""
 _NUMBER = struct.Struct("<Q")
 _SIGN_JUMP, _NOT_ZERO_JUMP = b"\x0f\x88", b"\x0f\x85"  # js, jne
-_PUSH_NEAR, _JUMP_NEAR = b"\xff\x35", b"\xff\x25"  # push [rip + distance], jmp [rip + distance]
 _LOAD_RCX = b"\x48\xb9"  # mov rcx, number
-_LEAST_BEHIND_SLOT = 16
 
 
-class IntelAllocatorStubs(Stubs):
+class IntelAllocatorStubs(IntelPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
-        self._survey = survey(elf, image, with_loops=False)
-        self._functions = {one.stretch.low: one for one in self._survey.functions}
-        self._slots: list[tuple[int, int]] = []
+        self._first = IntelFirstInstructions(elf, image)
 
     def put(self, address: int, role: AllocatorRole, arguments: Arguments, allocator: int) -> None:
-        run = first_instructions(self._survey, self._functions, address)
+        run = self._first.of(address)
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
         tests = self._tests(role, arguments)
         original = len(self._stubs)
         if tests is not None:
-            self._go_on(run)
+            self._move_all(run)
         for test in tests or ():
             self._lead_to(test, len(self._stubs))
-        near = [self._near(_PUSH_NEAR), self._near(_JUMP_NEAR)]
+        near = self._call_handler()
         if tests is None:
             original = len(self._stubs)
-            self._go_on(run)
+            self._move_all(run)
         self._align()
         hook_at = len(self._stubs)
-        self._slots.append((hook_at, StubSlot.STUBS))
+        self._slot(StubSlot.STUBS)
         self._stubs += _NUMBER.pack(original) + hook_bytes(role, arguments, allocator)
         handler = StubSlot.ALLOCATION if role.allocates else StubSlot.RELEASE
-        for at, value, slot in zip(near, (hook_at, 0), (StubSlot.STUBS, handler), strict=True):
-            self._lead_to(at, len(self._stubs))
-            self._slots.append((len(self._stubs), slot))
-            self._stubs += _NUMBER.pack(value)
-
-    def finished(self, build_id: str) -> PatchPlan:
-        self._stubs += bytes(_LEAST_BEHIND_SLOT)
-        self._increments = sorted(self._slots)
-        return self.plan(build_id, PlanFlags.NONE)
+        self._handler_numbers(near, (hook_at, StubSlot.STUBS), handler)
 
     def _tests(self, role: AllocatorRole, arguments: Arguments) -> list[int] | None:
         """Where the distance of a conditional jump to the handler is; None: it is always to be called."""
@@ -71,7 +57,7 @@ class IntelAllocatorStubs(Stubs):
                 register = 0
             # sub fs:[distance], SIZE
             self._stubs += bytes((0x64, 0x48 | (register >> 3) * 4, 0x29, 0x04 | (register & 7) << 3, 0x25))
-            self._slots.append((len(self._stubs), StubSlot.THREAD))
+            self._slot(StubSlot.THREAD)
             self._stubs += bytes(4)
             self._stubs += b"\x58" if is_narrow else b""  # pop rax
             tests.append(self._near(_SIGN_JUMP))
@@ -84,23 +70,9 @@ class IntelAllocatorStubs(Stubs):
             self._stubs += b"\x48\x31\xc8" + bytes((0x48, 0xC1, 0xE8, GRANULE))  # xor rax, rcx; shr rax, GRANULE
             self._stubs += b"\x25" + struct.pack("<I", (1 << BUCKET_BITS) - 1)  # and eax, BUCKETS - 1
             self._stubs += _LOAD_RCX
-            self._slots.append((len(self._stubs), StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE))
+            self._slot(StubSlot.OWNED if role is AllocatorRole.RESET else StubSlot.LIVE)
             self._stubs += bytes(8)
             self._stubs += b"\x80\x3c\x01\x00"  # cmp byte [rcx + rax], 0
             self._stubs += b"\x59\x58"  # pop rcx; pop rax
             tests.append(self._near(_NOT_ZERO_JUMP))
         return tests
-
-    def _go_on(self, run: list[MovedInstruction]) -> None:
-        for one in run:
-            self._move(one)
-        self._jump(run[-1].address + len(run[-1].content))
-
-    def _near(self, code: bytes) -> int:
-        """Where its distance is, still to be written."""
-        self._stubs += code
-        self._stubs += bytes(4)
-        return len(self._stubs) - 4
-
-    def _lead_to(self, distance_at: int, target: int) -> None:
-        struct.pack_into("<i", self._stubs, distance_at, target - distance_at - 4)

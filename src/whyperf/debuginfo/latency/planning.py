@@ -48,4 +48,4 @@ def plan_latency(binary: Binary, name: str, entries: list[int]) -> TimedFunction
     for _, one in sorted({one.address: one for each in exits for one in each.instructions}.items()):
         stubs.end(one)
     onward = {address for each in exits for address in each.onward}
-    return TimedFunction(name, stubs.finished(elf.build_id), len(onward))
+    return TimedFunction(name, stubs.plan_of_slots(elf.build_id), len(onward))

@@ -22,8 +22,8 @@ _STUB_BYTES = 1 << 16
 _ADDRESS_END = 1 << 31
 
 _STUBS: dict[Machine, Callable[[ElfFile, Image], ObservingStubs]] = {
-    AARCH64: aarch64.ArmStubs,
-    X86_64: x86_64.IntelStubs,
+    AARCH64: aarch64.ArmObservingStubs,
+    X86_64: x86_64.IntelObservingStubs,
 }
 
 

@@ -18,8 +18,8 @@ _ALIGNMENT = 16
 class PlanBuilder:
     """What every machine's stubs have in common."""
 
-    def __init__(self, machine: Machine, fill: bytes) -> None:
-        self._machine, self._fill = machine, fill
+    def __init__(self, machine: Machine, fill: bytes, increment_bytes: int) -> None:
+        self._machine, self._fill, self._increment_bytes = machine, fill, increment_bytes
         self._stubs = bytearray()
         self._fixes: list[int] = []
         self._increments: list[tuple[int, int]] = []
@@ -44,6 +44,12 @@ class PlanBuilder:
             np.array(self._sites, SITE),
         )
 
+    def plan_of_slots(self, build_id: str) -> PatchPlan:
+        """Where increments are slots: numbers that the target fills in, and that may take as much room."""
+        self._stubs += bytes(self._increment_bytes)
+        self._increments.sort()
+        return self.plan(build_id, PlanFlags.NONE)
+
     def _align(self) -> None:
         self._stubs += self._fill * (-len(self._stubs) % _ALIGNMENT // len(self._fill))
 
@@ -51,9 +57,15 @@ class PlanBuilder:
         self._align()
         self._patches.append((address, len(self._stubs), len(old), kind, old.ljust(OLD_BYTES, b"\0")))
 
+    def _is_taken(self, low: int, high: int) -> bool:
+        return any(address < high and low < address + size for address, _, size, _, _ in self._patches)
+
+    def _slot(self, number: int) -> None:
+        self._increments.append((len(self._stubs), number))
+
     def _count(self, kind: CallKind, address: int, function: int, target: int, increment: bytes) -> None:
         """`increment` is written by the target, which knows where its counters are."""
         self._sites.append((address, self._counters, target, function, kind, NotCounted.COUNTED, 0))
-        self._increments.append((len(self._stubs), self._counters))
+        self._slot(self._counters)
         self._counters += 1
         self._stubs += increment

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from whyperf.debuginfo.machines.machine import FlowStep
-from whyperf.debuginfo.machines.operations import VECTOR, Does, Effect, Immediate, Memory, Operand, Operation
+from whyperf.debuginfo.machines.operations import Does, Effect, Immediate, Memory, Operand, Operation
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input, Location, StackSlot
 from whyperf.debuginfo.slices.function import SlicedFunction, SlicedInstruction
 
@@ -322,7 +322,3 @@ def _is_unknown(sources: tuple[Operand, ...]) -> bool:
     """Whether an instruction reads what is not understood, and nothing that is."""
     known = any(isinstance(each, (int, Memory, Immediate)) for each in sources)
     return bool(sources) and not known
-
-
-def is_vector(location: Location | None) -> bool:
-    return isinstance(location, int) and location >= VECTOR

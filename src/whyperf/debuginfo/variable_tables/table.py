@@ -133,12 +133,6 @@ class VariablesTable:
         first, count = int(self.segments["first"][segment]), int(self.segments["count"][segment])
         return [int(location) for location in self.lists[first : first + count]]
 
-    def call_site(self, return_address: int) -> int | None:
-        """Row of the call that returns there."""
-        row = int(np.searchsorted(self.call_sites["return_address"], return_address))
-        found = row < len(self.call_sites) and self.call_sites["return_address"][row] == return_address
-        return row if found else None
-
 
 class DamagedTable(Exception):  # noqa: N818 (caught where a table is looked for, never shown)
     """A file that is cut short, altered, or of another version."""

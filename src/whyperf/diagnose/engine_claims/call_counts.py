@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whyperf.diagnose.verdict import CallChange, CallCounts
-from whyperf.engines.blame.changes import BlamedChange, ChangeKind, divide
-from whyperf.engines.blame.counted import CountedProgram, CountedRuns, counted_program
+from whyperf.engines.call_counts.changes import BlamedChange, ChangeKind, divide
+from whyperf.engines.call_counts.counted import CountedProgram, CountedRuns, counted_program
 from whyperf.engines.quantities import count, seconds
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run

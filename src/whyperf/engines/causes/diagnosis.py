@@ -3,23 +3,28 @@ told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.causal_graph.graph import Graph
-from whyperf.engines.causes.flags import polled_at, suggested_flags
 from whyperf.engines.causes.path import Anomaly, CulpritEnding, Stall
 from whyperf.engines.causes.roles import ThreadRoles, play
 from whyperf.engines.causes.settings import CausesSettings
 from whyperf.engines.causes.stalls.anomalies import find_anomalies
 from whyperf.engines.causes.stalls.disturbance import is_disturbance, is_firm, is_usual
-from whyperf.engines.causes.walk.blame import CausalBlame
+from whyperf.engines.causes.walk.stall_walk import StallWalk
 from whyperf.engines.recording_protocol import Recorded
+from whyperf.engines.run import texts
 from whyperf.errors import WhyperfError
 from whyperf.recording.file_backed import large_arrays_in_files
+
+_WATCHABLE = 4  # a CPU's breakpoints
+_KINDS = ("signed", "unsigned", "boolean", "bool", "enumeration", "enum")
+_SHARED_ON_PURPOSE = ("volatile", "atomic", "_Atomic")
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,9 @@ class StallFilter:
 def find_causes(
     stalled: Recorded,
     normals: Sequence[Recorded],
-    settings: CausesSettings | None = None,
     where: StallFilter | None = None,
 ) -> Causes:
-    chosen = settings or CausesSettings()
+    chosen = CausesSettings()
     roles, *usual = play(Graph(stalled, chosen), [Graph(one, chosen) for one in normals])
     anomalies = find_anomalies(roles, usual)
     if where is not None:
@@ -66,8 +70,8 @@ def find_causes(
 
 def explain(roles: ThreadRoles, normals: Sequence[ThreadRoles], anomalies: Sequence[Anomaly]) -> tuple[Stall, ...]:
     """Anomalies that lie on another's path waited along with it and are not reported by themselves."""
-    blame = CausalBlame(roles, normals)
-    stalls = [Stall(one, blame.explain(one)) for one in anomalies]
+    walk = StallWalk(roles, normals)
+    stalls = [Stall(one, walk.explain(one)) for one in anomalies]
     outer = [one for one in stalls if not any(_leads_to(other, one) for other in stalls)]
     outer = [one for one in outer if not _is_part_of_another(one, stalls)] or outer or stalls
     merged: list[Stall] = []
@@ -184,3 +188,33 @@ def _notes(roles: ThreadRoles, stalls: Sequence[Stall], disturbed: Sequence[Stal
         if any(stall.anomaly.begin < shed.end and stall.anomaly.end > shed.start for stall in stalls)
     ]
     return list(dict.fromkeys(notes))
+
+
+def polled_at(stall: Stall) -> int:
+    """The wait in which a thread polled for nobody knows what; -1: there was none."""
+    path = stall.path
+    if path.culprit.ending is CulpritEnding.POLLED:
+        return path.culprit.wait
+    return path.rungs[0].wait if path.guessed and path.rungs else -1
+
+
+def suggested_flags(graph: Graph, wait: int) -> tuple[str, ...]:
+    """Global numbers of the polling program that decide about something there: those in the polling function's own
+    source file first, those made to be shared before others."""
+    frame = graph.trace.stacks.own(graph.wait(wait).node)
+    if frame is None:
+        return ()
+    modules = texts(graph.trace.recording.table("modules"), "name")
+    rows = [
+        row
+        for row in graph.trace.recording.table("variables").to_pylist()
+        if row["scope"] == "global"
+        and row["kind"] in _KINDS
+        and "condition" in row["roles"].split("|")
+        and modules[row["module"]] == frame.module
+    ]
+
+    def order(row: Mapping[str, Any]) -> tuple[bool, bool]:
+        return row["file"] != frame.file, not any(word in row["type"] for word in _SHARED_ON_PURPOSE)
+
+    return tuple(dict.fromkeys(str(row["name"]) for row in sorted(rows, key=order)))[:_WATCHABLE]

@@ -12,7 +12,7 @@ import numpy as np
 from whyperf.engines.arrays import Int32s, Ints
 from whyperf.engines.causes.causal_graph.graph import Graph
 from whyperf.engines.causes.causal_graph.grouping import groups
-from whyperf.engines.causes.thread_matching import Parts, ThreadPart, cast
+from whyperf.engines.causes.thread_matching import ThreadPart, ThreadParts, match_threads
 from whyperf.engines.kernel.rules import CallRule
 
 _NOT_FOR_SIGNALS = CallRule.FUTEX | CallRule.RECEIVE | CallRule.SEND | CallRule.LOCK | CallRule.ACCEPT
@@ -46,14 +46,14 @@ class Signature:
 
 def play(stalled: Graph, normals: Sequence[Graph]) -> tuple[ThreadRoles, ...]:
     """Roles in all recordings, the stalled one's first."""
-    parts = cast(stalled.trace, [one.trace for one in normals])
+    parts = match_threads(stalled.trace, [one.trace for one in normals])
     return tuple(ThreadRoles(graph, each) for graph, each in zip((stalled, *normals), parts, strict=True))
 
 
 class ThreadRoles:
     """Roles of a graph's threads, and signatures of its waits."""
 
-    def __init__(self, graph: Graph, parts: Parts) -> None:
+    def __init__(self, graph: Graph, parts: ThreadParts) -> None:
         self.graph, self.parts = graph, parts
 
     @cached_property

@@ -38,10 +38,10 @@ class ThreadPart:
         return ThreadPart(self.program, self.name, frozenset())
 
 
-Parts = tuple[ThreadPart, ...]  # by thread
+ThreadParts = tuple[ThreadPart, ...]  # by thread
 
 
-def cast(stalled: EventTrace, normals: Sequence[EventTrace]) -> tuple[Parts, ...]:
+def match_threads(stalled: EventTrace, normals: Sequence[EventTrace]) -> tuple[ThreadParts, ...]:
     """Parts of all threads, the stalled recording's first."""
     all_known = [_known(trace) for trace in (stalled, *normals)]
     if normals:
@@ -63,7 +63,7 @@ def cast(stalled: EventTrace, normals: Sequence[EventTrace]) -> tuple[Parts, ...
     )
 
 
-def _marks(all_known: Sequence[Parts]) -> dict[str, frozenset[str]]:
+def _marks(all_known: Sequence[ThreadParts]) -> dict[str, frozenset[str]]:
     """By program."""
     found: dict[str, set[str]] = {}
     for one in (part for known in all_known for part in known):
@@ -75,7 +75,7 @@ def _marks_of_strangers(marks: dict[str, frozenset[str]], shared: dict[str, froz
     return frozenset().union(*(each for program, each in marks.items() if program not in shared))
 
 
-def _known(trace: EventTrace) -> Parts:
+def _known(trace: EventTrace) -> ThreadParts:
     """All that one recording tells of its threads."""
     places, words, starts = _places(trace), _words(trace), dict(_starts(trace))
     return tuple(

@@ -9,7 +9,6 @@ from math import inf
 import numpy as np
 
 from whyperf.engines.allocation import Novelty, spend
-from whyperf.engines.contexts.blame import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.chains import CountedChain
 from whyperf.engines.contexts.costs import ContextCosts, cost_of, side
 from whyperf.engines.contexts.idle import below, idle_places, own_waits, with_siblings
@@ -19,6 +18,7 @@ from whyperf.engines.contexts.iterations import count_iterations
 from whyperf.engines.contexts.layers import Layer, layers_of
 from whyperf.engines.contexts.records import Flags, Ints
 from whyperf.engines.contexts.relevance import along_the_main_thread, members, of_all_threads
+from whyperf.engines.contexts.responsible_functions import answering, mechanism_nodes, user_nodes
 from whyperf.engines.contexts.settings import ContextsSettings, Sources
 from whyperf.engines.contexts.significance import Slower, judge
 from whyperf.engines.contexts.totals import InstanceTotals, added

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyperf.engines.contexts import kernels
+from whyperf.engines.contexts import event_pass
+from whyperf.engines.contexts.event_pass import Events, InferenceState
 from whyperf.engines.contexts.indexing import Tree
-from whyperf.engines.contexts.kernels import Events, InferenceState
 from whyperf.engines.contexts.records import (
     INSTANCE,
     REGISTER,
@@ -116,11 +116,11 @@ class _Walk:
         switches = int(np.count_nonzero(events.kind == EventKind.SWITCH))
         self._state = self._state._replace(waits=np.zeros(switches + 1, WAIT))
         self._state.threads["unplaced"] = -1
-        begin, why = 0, kernels.REGISTERS_FULL
-        while why != kernels.DONE:
-            begin, why = kernels.follow(self._state, events, begin, self._sources)
+        begin, why = 0, event_pass.REGISTERS_FULL
+        while why != event_pass.DONE:
+            begin, why = event_pass.follow(self._state, events, begin, self._sources)
             self._give_instances()
-            if why == kernels.REGISTERS_FULL:
+            if why == event_pass.REGISTERS_FULL:
                 self._state = _with_more_registers(self._state)
         self._keep_waits()
 
@@ -128,7 +128,7 @@ class _Walk:
         self._state = self._state._replace(waits=np.zeros(_WAITS_AT_THE_END, WAIT))
         begin = 0
         while begin < len(self._state.threads):
-            begin = kernels.finish(self._state, begin, self._end)
+            begin = event_pass.finish(self._state, begin, self._end)
             self._give_instances()
             self._keep_waits()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.allocation import Novelty, spend
 from whyperf.engines.changed_code import ChangedCode, compare_code
-from whyperf.engines.excess.blame import NOTHING_KNOWN, Charges, ExcessAnomaly, charge, find_hub
+from whyperf.engines.excess.charges import NOTHING_KNOWN, Charges, ExcessAnomaly, charge, find_hub
 from whyperf.engines.excess.costs import Costs, CostSide, in_own_code, measure
 from whyperf.engines.excess.entry_points import find_entries
 from whyperf.engines.excess.growth import ContextGrowth

@@ -75,10 +75,6 @@ def named_wrappers(contexts: MemoryContexts) -> set[int]:
     return {number for number, name in enumerate(names) if _ALLOCATES.search(name) or _FREES.search(name)}
 
 
-def heaviest(weights: dict[int, float]) -> int:
-    return max(weights, key=lambda one: (weights[one], -one))
-
-
 def mean(rows: Floats) -> Floats:
     found: Floats = rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1:])
     return found

@@ -19,7 +19,5 @@ class MemorySettings:
     least_share: float = 0.05
     # What a function must have freed of what is now kept to be who no longer frees it: the larger part.
     freed_part: float = 0.5
-    # In bits: memory that is 1.2 times as much for one reason is named by it; less is the noise of a hundred samples.
-    least_reason: float = 0.25
     # A caller up the path is a further suspect at this part of the score of the function that it calls.
     next_in_line: float = 0.7

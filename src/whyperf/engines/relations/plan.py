@@ -24,12 +24,11 @@ def plan_zoom(
     bad: Sequence[Recorded],
     spec: SymptomSpec,
     also: Sequence[FunctionKey] = (),
-    settings: RelationsSettings | None = None,
 ) -> ZoomPlan:
     """`also`: functions that must be watched whatever they cost, such as those that update the variable asked about."""
     check_versions((*good, *bad), spec)
     sketches = load_sketches([Run(one) for one in good], [Run(one) for one in bad])
-    return plan_of(sketches, spec, also, settings or RelationsSettings())
+    return plan_of(sketches, spec, also, RelationsSettings())
 
 
 def plan_of(

@@ -12,8 +12,8 @@ from whyperf.engines.arrays import Bools, Floats, Int32s
 from whyperf.engines.grouping import grouped
 from whyperf.engines.relations.changed_relations.changed import Counts
 from whyperf.engines.relations.executions.catalogue import NONE, CataloguedFunction, InlinedLine
-from whyperf.engines.relations.executions.kernels import inclusive, within_same
 from whyperf.engines.relations.executions.matching import SharedSites, match_sites
+from whyperf.engines.relations.executions.tree_passes import inclusive, within_same
 from whyperf.engines.run import Run, column, ints
 
 Call = tuple[int, int, int]

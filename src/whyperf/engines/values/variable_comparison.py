@@ -260,7 +260,7 @@ def _compiled_merge() -> Compare | None:
     """Where this process has a compiler: a cluster's worker may have none."""
     if not has_numba():
         return None
-    from whyperf.engines.values.kernels import merge_sorted
+    from whyperf.engines.values.compiled_statistics import merge_sorted
 
     compiled: Compare = merge_sorted
     return compiled

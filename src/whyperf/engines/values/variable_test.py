@@ -8,7 +8,6 @@ from enum import Enum
 import numpy as np
 
 from whyperf.engines.run import Floats, Ints
-from whyperf.engines.values.autocorrelation import autocorrelation_time
 from whyperf.engines.values.bins import (
     bin_edges,
     block_histograms,
@@ -23,6 +22,11 @@ from whyperf.engines.values.permutation import permutation_p
 from whyperf.engines.values.readings import Sequence
 from whyperf.engines.values.settings import ValuesSettings
 from whyperf.engines.values.statistics import Compare, compare_sorted, critical
+
+# The window of the sum, in autocorrelation times (Sokal 1997, "Monte Carlo methods in statistical mechanics").
+_WINDOW = 5.0
+# So many readings tell the time well enough.
+_ENOUGH = 1 << 14
 
 
 class VariableStatus(Enum):
@@ -180,3 +184,22 @@ def _some(blocks: Floats, settings: ValuesSettings) -> Floats:
 
 def _whole_blocks(side: LineReadings, length: int) -> int:
     return sum((stop - start) // length for start, stop in side.runs)
+
+
+def autocorrelation_time(values: Floats) -> float:
+    """How many readings in a row say the same: the integrated autocorrelation time. 1 for independent ones, and for a
+    value that never changes.
+    """
+    series = values[:_ENOUGH]
+    size = len(series)
+    series = series - series.mean() if size else series
+    if size < 4 or not np.any(series):
+        return 1.0
+    padded = 1 << (2 * size - 1).bit_length()
+    spectrum = np.fft.rfft(series, padded)
+    correlation = np.fft.irfft(spectrum * np.conj(spectrum), padded)[:size]
+    correlation /= correlation[0]
+    times = 2.0 * np.cumsum(correlation) - 1.0
+    enough = np.flatnonzero(np.arange(size) >= _WINDOW * times)
+    window = int(enough[0]) if len(enough) else size - 1
+    return max(1.0, float(times[window]))

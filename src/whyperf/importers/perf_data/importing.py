@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,11 @@ from whyperf.collect.setup import folder as folders
 from whyperf.collect.setup.start import Start
 from whyperf.collect.tracer.system_call_numbers import number_calls
 from whyperf.collect.tracer.traced import TRACED_SAMPLES, Records, Traced
-from whyperf.importers.perf_data.busy_machine import longest_wait_for_a_cpu_s
-from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc
-from whyperf.importers.perf_data.notes import notes_of
+from whyperf.importers.perf_data.bookkeeping import Exited, Happening, Renamed
+from whyperf.importers.perf_data.layout import MODE_KERNEL, Misc, SampleType
 from whyperf.importers.perf_data.participants import participants
-from whyperf.importers.perf_data.reading import PerfData, read_perf_data
+from whyperf.importers.perf_data.reading import PerfData, listed, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
-from whyperf.importers.perf_data.whole_program import WholeProgram, command_of, whole_program
 from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.manifest import Host, Sampling, Totals, TraceSummary
@@ -30,6 +29,10 @@ from whyperf.seal.evidence import RawEvidence, without_samples
 from whyperf.seal.progress import Progress, silently
 from whyperf.seal.sealing import sealed_tables
 from whyperf.seal.symbols import DebugInfo
+
+_RUNNABLE = 0
+_NAME_CHARACTERS = 15  # that the kernel keeps of a thread's name
+_FILES_NAMED = 5
 
 
 def import_perf_data(path: Path, output: Path, *, force: bool = False, progress: Progress | None = None) -> Recording:
@@ -151,3 +154,103 @@ def _totals(read: PerfData, records: Records) -> Totals:
         major_faults=0,
         cpu_wait_s=longest_wait_for_a_cpu_s(records),
     )
+
+
+def longest_wait_for_a_cpu_s(records: Records) -> float:
+    """While other programs had the CPUs, of the thread that waited the longest in all; `records` are in time order.
+
+    A thread that was preempted waits until something is seen of it again: perf shows who leaves a CPU, but not always
+    who comes.
+    """
+    order = np.argsort(records["tid"], kind="stable")
+    tid, time = records["tid"][order], records["time"][order].astype(np.int64)
+    preempted = (records["kind"][order] == EventKind.SWITCH) & (records["result"][order] == _RUNNABLE) & (tid != 0)
+    seen_again = np.flatnonzero(preempted[:-1] & (tid[1:] == tid[:-1]))
+    if not len(seen_again):
+        return 0.0
+    threads, number = np.unique(tid[seen_again], return_inverse=True)
+    waited = np.bincount(number, time[seen_again + 1] - time[seen_again], minlength=len(threads))
+    return float(waited.max()) / 1e9
+
+
+@dataclass(frozen=True)
+class WholeProgram:
+    """The process that perf started."""
+
+    name: str  # of the thread, as the kernel has it
+    begin: int
+    end: int
+
+
+def whole_program(happenings: Sequence[Happening], scope: str) -> WholeProgram | None:
+    """Whether perf recorded a program from its start to its end: then the file is a run of it. None where others were
+    watched too, or its end was not seen.
+    """
+    started = next((one for one in happenings if isinstance(one, Renamed) and one.by_exec and one.time), None)
+    if scope != "tree" or started is None:
+        return None
+    pid = started.pid
+    ended = [one.time for one in happenings if isinstance(one, Exited) and one.pid == one.tid == pid]
+    return WholeProgram(started.name, started.time, ended[-1]) if ended else None
+
+
+def command_of(words: Sequence[str], program: WholeProgram | None) -> tuple[str, ...]:
+    """The recorded command, without perf's own words before it."""
+    if "--" in words:
+        return tuple(words[words.index("--") + 1 :])
+    if program is not None:
+        for at, word in enumerate(words[1:], 1):
+            if PurePosixPath(word).name[:_NAME_CHARACTERS] == program.name:
+                return tuple(words[at:])
+    return tuple(words)
+
+
+def notes_of(read: PerfData) -> list[str]:
+    notes = list(read.container.notes)
+    if not len(read.samples):
+        notes.append("perf took no samples: what was recorded ended too soon, or slept all the time.")
+    if read.decoded.foreign or read.decoded.damaged:
+        odd = read.decoded.foreign + read.decoded.damaged
+        notes.append(f"{odd:,} samples make no sense and were passed over.")
+    if read.without_times and len(read.samples):
+        notes.append("Recorded without times (perf record -T): how long it took is not known, only its CPU time.")
+    if read.nameless:
+        notes.append(f"{read.nameless:,} samples of threads that had all but ended were passed over.")
+    if read.books.throttled:
+        notes.append(f"The kernel throttled sampling {read.books.throttled:,} times, since it took too much time.")
+    notes += [f"{count:,} records {what} were passed over." for what, count in read.books.skipped.items()]
+    sampled = [one.name for one in read.container.events if one.is_tracepoint and (one.frequency or one.period > 1)]
+    if sampled:
+        notes.append(f"Not every one was recorded of: {', '.join(sampled[:_FILES_NAMED])} (perf record -F or -c).")
+    if read.events.passed_over:
+        total = sum(read.events.passed_over.values())
+        notes.append(f"{total:,} events that say nothing of time or waits were passed over: "
+                     f"{listed(read.events.passed_over)}.")  # fmt: skip
+    if read.binaries.replaced:
+        files = ", ".join(shlex.quote(Path(path).name) for path in sorted(read.binaries.replaced)[:_FILES_NAMED])
+        notes.append(f"Changed since they were recorded, so that their functions have no names: {files}.")
+    if read.kernel.note:
+        notes.append(read.kernel.note)
+    if not read.container.is_of_this_machine and any(one.copies_stacks for one in read.container.events):
+        notes.append(
+            f"Callers are unknown: stacks that perf copied on {read.container.machine} are unwound by whyperf on such "
+            "a machine only."
+        )
+    if not any(one.sample_type & SampleType.CALLCHAIN or one.copies_stacks for one in read.container.events):
+        notes.append("Recorded without call graphs: callers are unknown (perf record -g, or --call-graph dwarf).")
+    elif _mostly_one_frame(read):
+        notes.append(
+            "Most call chains are one frame deep, so callers are unknown: the program was compiled without frame "
+            "pointers. Record with perf record --call-graph dwarf."
+        )
+    return notes
+
+
+def _mostly_one_frame(read: PerfData) -> bool:
+    """Of the samples in programs' own code, by the chains that perf took. No program begins where it computes."""
+    numbers = read.samples["user_stack"][read.timed.rows]
+    numbers = numbers[numbers > 0]
+    if not len(numbers):
+        return False
+    deep = np.diff(read.stacks.ends, prepend=np.int64(0))[numbers - 1]
+    return 2 * int(np.count_nonzero(deep <= 1)) > len(deep)

@@ -19,14 +19,16 @@ _SLEEPING = 1
 
 
 @dataclass(frozen=True)
-class Participants:
+class ImportedParticipants:
     processes: tuple[TracedProcess, ...]
     threads: tuple[TracedThread, ...]
     mappings: tuple[TracedMappings, ...]
     records: Records
 
 
-def participants(happenings: Sequence[Happening], binaries: Binaries, begin: int, *, switches: bool) -> Participants:
+def participants(
+    happenings: Sequence[Happening], binaries: Binaries, begin: int, *, switches: bool
+) -> ImportedParticipants:
     """`begin`: when what perf synthesised was so; `switches`: whether they are wanted too."""
     parents = {one.pid: one.parent_pid for one in happenings if isinstance(one, Forked) and one.pid != one.parent_pid}
     names: dict[tuple[int, int], str] = {}
@@ -44,7 +46,7 @@ def participants(happenings: Sequence[Happening], binaries: Binaries, begin: int
         elif isinstance(one, MappedRange) and (mapping := binaries.mapping(one)) is not None:
             mappings.append(TracedMappings(one.time or begin, one.pid, (mapping,)))
     threads = tuple(TracedThread(pid, tid, name) for (pid, tid), name in names.items())
-    return Participants(tuple(processes), threads, tuple(mappings), _records(happenings, switches))
+    return ImportedParticipants(tuple(processes), threads, tuple(mappings), _records(happenings, switches))
 
 
 def _executable(later: Iterable[Happening], program: Renamed) -> str:

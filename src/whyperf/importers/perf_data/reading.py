@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.collect.sampling.sampler import tables_folder
-from whyperf.collect.tracer.traced import TracedStacks
+from whyperf.collect.tracer import kallsyms
+from whyperf.collect.tracer.traced import KernelSymbol, TracedStacks
+from whyperf.debuginfo.elf_files.perf_cache import cached_files
 from whyperf.errors import WhyperfError
 from whyperf.importers.perf_data.address_spaces import cut_reasons, unwind_copies
 from whyperf.importers.perf_data.binaries import Binaries
 from whyperf.importers.perf_data.bookkeeping import Bookkeeping, MappedRange, keep_books
 from whyperf.importers.perf_data.container import Container, open_container
 from whyperf.importers.perf_data.events import ThreadNumbers, Translated, translate
-from whyperf.importers.perf_data.kernel_names import KERNEL, ImportedKernelNames, kernel_names
 from whyperf.importers.perf_data.layout import NOBODY
 from whyperf.importers.perf_data.samples import DecodedSamples, Samples, decode
 from whyperf.importers.perf_data.weights import CpuSamples, timed_samples
@@ -25,6 +28,9 @@ _FIRST_KERNEL_ADDRESS = np.uint64(1 << 63)
 _KERNEL_STACK = 1  # flag of a traced stack
 _CUT_SHIFT = 8
 _NAMED = 5
+KERNEL = "[kernel.kallsyms]"
+_RUNNING = Path("/proc/kallsyms")
+_WRAP = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -119,3 +125,39 @@ def _stacks(decoded: DecodedSamples) -> TracedStacks:
     flags = flags[1:]
     flags[pcs[starts] >= _FIRST_KERNEL_ADDRESS] |= _KERNEL_STACK
     return TracedStacks(np.arange(1, count + 1, dtype=np.uint32), ends, pcs, flags)
+
+
+@dataclass(frozen=True)
+class ImportedKernelNames:
+    symbols: dict[int, KernelSymbol]  # by address, as stacks hold them
+    base: int  # address of _text when it was recorded; 0: unknown
+    build_id: str  # of the kernel, where it is known
+    note: str  # why there are no names; mostly empty
+
+
+def kernel_names(addresses: npt.NDArray[np.uint64], mappings: list[MappedRange], build_id: str) -> ImportedKernelNames:
+    """From perf's cache of the very kernel, or from the running one if it is the same.
+
+    `addresses` of which names are wanted; `mappings` of the kernel as perf wrote them down.
+    """
+    own = next((one for one in mappings if one.path.startswith(KERNEL)), None)
+    base = (own.file_offset or own.start) if own else 0
+    build_id = build_id or (own.build_id if own else "")
+    if not len(addresses):
+        return ImportedKernelNames({}, base, build_id, "")
+    for path in _tables(build_id):
+        names = kallsyms.KernelNames(path)
+        if names and names.base:
+            # Another boot of the same kernel has it all elsewhere by the same distance.
+            shift = (base or names.base) - names.base
+            found = names.at((addresses - np.uint64(shift % _WRAP)).tolist())
+            symbols = {(address + shift) % _WRAP: symbol for address, symbol in found.items()}
+            return ImportedKernelNames(symbols, base or names.base, build_id, "")
+    why = "its symbols are not to be had here (perf keeps them on the machine that recorded)"
+    return ImportedKernelNames({}, base, build_id, f"Functions of the kernel have no names: {why}.")
+
+
+def _tables(build_id: str) -> Iterator[Path]:
+    yield from (path for path in cached_files(build_id) if path.name == "kallsyms")
+    if not build_id or build_id == kallsyms.kernel_build_id():
+        yield _RUNNING

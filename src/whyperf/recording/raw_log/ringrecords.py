@@ -81,11 +81,6 @@ def sample(time: int, pcs: Sequence[int], weight: int = 1, cut: int = 0) -> byte
     return record(RingRecordKind.SAMPLE, time, struct.pack(f"<{len(pcs)}Q", *pcs), weight | cut << 24)
 
 
-def memory(time: int, event: MemoryEvent, address: int, size: int = 0, interval: int = 0) -> bytes:
-    """What the sample before it is about."""
-    return record(RingRecordKind.MEMORY, time, MEMORY.pack(address, size, interval, event))
-
-
 def blocked(time: int, pcs: Sequence[int], weight_ns: int, system_call: int, cut: int = 0) -> bytes:
     return record(
         RingRecordKind.BLOCKED, time, struct.pack(f"<{1 + len(pcs)}Q", weight_ns, *pcs), system_call | cut << 24
@@ -113,18 +108,6 @@ def module(
     identity = bytes.fromhex(build_id)[:20]
     packed = MODULE.pack(start, end, file_offset, bias, len(identity), identity, inode)
     return record(RingRecordKind.MODULE, time, packed + path.encode(errors="surrogateescape") + b"\0")
-
-
-def module_gone(time: int, start: int) -> bytes:
-    return record(RingRecordKind.MODULE_GONE, time, struct.pack("<Q", start))
-
-
-def unfollowed(time: int, path: str, reason: int) -> bytes:
-    return record(RingRecordKind.UNFOLLOWED, time, path.encode(errors="surrogateescape") + b"\0", reason)
-
-
-def thread_end(time: int, cpu_ns: int, name: str) -> bytes:
-    return record(RingRecordKind.THREAD_END, time, THREAD_END.pack(cpu_ns, name.encode()[:15]))
 
 
 def owner(pid: int, tid: int, sequence: int = 0, start: int = 0) -> bytes:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import platform
 import shlex
 import zlib
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import MANIFEST, compared_in, is_being_written, is_open
 from whyperf.recording.safe_files.limits import MOST_JSON_BYTES, MOST_ROWS, ROWS_OPTION
 from whyperf.recording.safe_files.regular_files import map_regular, read_regular
-from whyperf.recording.schemas.schema import Column
+from whyperf.recording.schemas.schema import Column, Kinds
 from whyperf.recording.schemas.tables import table_named
 from whyperf.recording.sealed import manifest as manifest_json
-from whyperf.recording.sealed.checks import broken_promise
 from whyperf.recording.sealed.manifest import Manifest
 from whyperf.recording.sealed.parquet import ParquetTable, most_bytes
 from whyperf.recording.sealed.row_groups import StoredRows
@@ -215,3 +215,52 @@ def _manifest_text(path: Path) -> bytes:
         raise not_a_recording(path) from None
     except OSError as error:
         raise WhyperfError(f"{path / MANIFEST} cannot be read: {error.strerror}.", f"ls -l {path}") from error
+
+
+def broken_promise(column: Column, rows: pa.Table, first: int, rows_in: Callable[[str], int]) -> str | None:
+    """What is wrong with a column of these rows; None if nothing is.
+
+    `first` is the number of the first of these rows, `rows_in` says how many rows a table has.
+    """
+    if rows.num_rows == 0 or not pa.types.is_primitive(column.type):
+        return None
+    return next(_broken(column, rows.column(column.name).to_numpy(), first, rows_in), None)
+
+
+def _broken(column: Column, values: npt.NDArray[Any], first: int, rows_in: Callable[[str], int]) -> Iterator[str]:
+    name = f"its column {column.name}"
+    if column.rows_of and not _are_rows(column, values, first, rows_in(column.rows_of)):
+        yield f"{name} names rows that do not exist"
+    if column.own_number and not np.array_equal(values, np.arange(first, first + len(values))):
+        yield f"{name} does not number its rows"
+    if column.firsts_in and not _are_firsts(values, rows_in(column.firsts_in)):
+        yield f"{name} names rows that do not exist, or not in order"
+    if column.one_of is not None and not _are_members(column.one_of, values):
+        yield f"{name} holds kinds that do not exist"
+    if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
+        yield f"{name} holds what is no number"
+    if column.least is not None and values.min() < column.least:
+        yield f"{name} holds numbers below {column.least}"
+
+
+def _are_rows(column: Column, numbers: npt.NDArray[np.int64], first: int, count: int) -> bool:
+    """-1 is none; chains come to an end."""
+    if numbers.min() < -1 or numbers.max() >= count:
+        return False
+    own = np.arange(first, first + len(numbers))
+    if column.name == "parent":
+        return bool(np.all(numbers < own))
+    if column.name == "inlined_in":
+        return bool(np.all((numbers > own) | (numbers == -1)))
+    return True
+
+
+def _are_members(kinds: Kinds, values: npt.NDArray[Any]) -> bool:
+    members = sorted(int(member) for member in kinds)
+    if members == list(range(members[0], members[-1] + 1)):  # quicker than looking each up
+        return bool(values.min() >= members[0] and values.max() <= members[-1])
+    return bool(np.isin(values, members).all())
+
+
+def _are_firsts(numbers: npt.NDArray[np.int64], count: int) -> bool:
+    return bool(numbers[0] >= 0 and numbers[-1] <= count and np.all(np.diff(numbers) >= 0))

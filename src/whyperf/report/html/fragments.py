@@ -29,8 +29,9 @@ def code(text: str, longest: int = LONGEST) -> str:
     return styled("code", _MONO, escaped(text, longest))
 
 
-def prose(text: str, names: Iterable[str], longest: int = 4 * LONGEST) -> str:
+def prose(text: str, names: Iterable[str]) -> str:
     """A sentence with the program's names in it set as code; words that sentences are made of stay words."""
+    longest = 4 * LONGEST
     told = [name for name in sorted(set(names), key=len, reverse=True) if not name.isalpha()]
     if not told:
         return escaped(text, longest)

@@ -18,7 +18,7 @@ from whyperf.seal.code_tables.kernel_code import Kernel
 from whyperf.seal.evidence import Int32, Int64, UInt64
 from whyperf.seal.participants.address_spaces import Module
 from whyperf.seal.participants.places import CodePlaces
-from whyperf.seal.symbols import Binary, PerfMap, Symbols
+from whyperf.seal.symbols import DescribedBinary, NamedAddresses, Symbols
 
 _WITH_ALL_FUNCTIONS = ("program", "library")
 DROPPED = -1  # the frame of a place in the sampler itself
@@ -141,7 +141,7 @@ class CodeBuilder:
         return self._modules.rows - 1
 
     def _add_frames(
-        self, module: int, binary: Binary, places: CodePlaces, mine: Int64, whole: bool
+        self, module: int, binary: DescribedBinary, places: CodePlaces, mine: Int64, whole: bool
     ) -> tuple[Int32, Int32]:
         """Frames for places, whose addresses may repeat (address spaces share modules): the innermost frame of each.
         And the rows of the module's functions."""
@@ -190,7 +190,7 @@ class CodeBuilder:
         )
         return (first + heads[inverse]).astype(np.int32), function_rows
 
-    def _add_functions(self, module: int, binary: Binary, used: Int32, whole: bool) -> Int32:
+    def _add_functions(self, module: int, binary: DescribedBinary, used: Int32, whole: bool) -> Int32:
         """Adds the module's functions, or those that are used; their rows by the binary's numbers, the last for -1."""
         functions = binary.functions
         is_used = np.zeros(len(functions.names), bool)
@@ -272,7 +272,7 @@ class CodeBuilder:
 
 
 def _jit_names(
-    space: Int32, pc: UInt64, pid_of_space: Callable[[int], int], perf_map: Callable[[int], PerfMap | None]
+    space: Int32, pc: UInt64, pid_of_space: Callable[[int], int], perf_map: Callable[[int], NamedAddresses | None]
 ) -> list[str | None]:
     names: list[str | None] = [None] * len(pc)
     for number in np.unique(space):

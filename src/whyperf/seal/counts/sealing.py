@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.collect.counts.counter_files import CountedProcess, UncountedReason
@@ -31,8 +30,6 @@ from whyperf.seal.progress import Progress
 from whyperf.seal.summary import summary
 from whyperf.seal.symbols import DebugInfo
 from whyperf.seal.tables import table_of, work_table
-
-Int32s = npt.NDArray[np.int32]
 
 _REASONS = {
     UncountedReason.NO_BUILD_ID: "no build-id",

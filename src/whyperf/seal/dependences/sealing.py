@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from whyperf.collect.dependences.instruments import Mode, read_instruments
+from whyperf.collect.dependences.instruments import Mode, WatchedModule, read_instruments
 from whyperf.collect.dependences.memory import EXECUTION_BYTES, available_bytes
+from whyperf.collect.dependences.plug_ins import unwatched
 from whyperf.collect.dependences.raw import MESSAGES, PLAN, STREAM, ZOOM, Asked, read_asked
 from whyperf.collect.dependences.stream import Stream, read_stream
 from whyperf.collect.setup.start import Start
@@ -22,7 +25,6 @@ from whyperf.recording.schemas.tables import MAPPINGS, PROCESSES, THREADS
 from whyperf.recording.sealed.manifest import Deep, Manifest
 from whyperf.seal.code_tables.code import Code
 from whyperf.seal.code_tables.source import excerpts
-from whyperf.seal.dependences.losses import deep_notes
 from whyperf.seal.dependences.sites import keys_of
 from whyperf.seal.dependences.sketch_tables import sketch_tables
 from whyperf.seal.dependences.stream_checks import check_stream
@@ -40,6 +42,11 @@ _DEPENDENCE_BYTES = 20
 _CALL_BYTES, _STREAM_BYTES_A_CALL = 200, 7
 
 _PREFIX = re.compile(r"==\d+== ?|valgrind: ")
+_SEEN_ENDING = {
+    "limit": "The limit of executions was reached: what came after is not in the recording.",
+    "disk": "The disk was full: the target ran on, but was recorded only until then.",
+    "cut": "The target was killed, or became another program by exec: the recording ends there, or shortly before.",
+}
 
 
 def sealed_deep(folder: Path, evidence: RawEvidence, progress: Progress) -> tuple[Manifest, dict[str, pa.Table]]:
@@ -191,3 +198,23 @@ def _threads(evidence: RawEvidence, streamed: Streamed) -> pa.Table:
 
 def _called(start: Start) -> str:
     return start.command[0] if start.command else "?"
+
+
+def deep_notes(stream: Stream, watched: Sequence[WatchedModule]) -> Iterator[str]:
+    """What the recording does not hold. `watched`: the files that it was planned for."""
+    if stream.ending in _SEEN_ENDING:
+        yield _SEEN_ENDING[stream.ending]
+    for one in stream.unsupported:
+        path = stream.modules[one.module].path or "code of no file"
+        yield (
+            f"Valgrind cannot execute the instruction {one.code.hex()} at {Path(path).name}+0x{one.address:x}: the "
+            "target got SIGILL there."
+        )
+    if stream.forks:
+        processes = "a process" if stream.forks == 1 else f"{stream.forks} processes"
+        yield f"The target started {processes} by fork; only the target itself is in the recording."
+    for path in unwatched(stream.modules, watched):
+        yield (
+            f"{Path(path).name} was loaded while the program ran, and its functions were not watched: "
+            f"record again with --plug-in {shlex.quote(path)}."
+        )

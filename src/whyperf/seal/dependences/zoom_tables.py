@@ -19,8 +19,6 @@ from whyperf.seal.dependences.sites import PlacedFlow, StreamSites, resolved, si
 from whyperf.seal.dependences.streamed import Sealed, Streamed
 from whyperf.seal.tables import table_of
 
-Ints = npt.NDArray[np.int64]
-
 
 def zoom_tables(streamed: Streamed, progress: Callable[[str, float], None]) -> Sealed:
     progress("reading the planned functions' code", 0.0)

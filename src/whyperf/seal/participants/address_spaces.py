@@ -15,7 +15,7 @@ import numpy as np
 from whyperf.collect.tracer.traced import TracedMappings
 from whyperf.recording.raw_log.ringrecords import MODULE, RingRecordKind
 from whyperf.seal.evidence import Int32, Int64, Note, RawEvidence, UInt64
-from whyperf.seal.participants.processes import Cast, text
+from whyperf.seal.participants.processes import Participants, text
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,25 @@ class _Change:
     gone_start: int = 0
 
 
-def spaces_of(evidence: RawEvidence, cast: Cast) -> Spaces:
+def spaces_of(evidence: RawEvidence, participants: Participants) -> Spaces:
     modules: dict[Module, int] = {}
     changes: dict[int, list[_Change]] = defaultdict(list)
-    for note, owner in zip(evidence.notes, cast.note_process, strict=True):
+    for note, owner in zip(evidence.notes, participants.note_process, strict=True):
         if note.kind == RingRecordKind.MODULE:
             changes[owner].append(_mapped(note, modules))
         elif note.kind == RingRecordKind.MODULE_GONE:
             changes[owner].append(_Change(note.time, None, int.from_bytes(note.payload[:8], "little")))
 
     if evidence.traced is not None:
-        _add_traced(evidence.traced.mappings, cast, modules, changes)
+        _add_traced(evidence.traced.mappings, participants, modules, changes)
 
     numbers: dict[tuple[Mapping, ...], int] = {}
     first_process: list[int] = []
     rows: list[Mapped] = []
     epochs: list[tuple[tuple[int, int], ...]] = []
     histories: list[_History] = []
-    forked_from = _forked_from(cast)
-    for row, process in enumerate(cast.processes):
+    forked_from = _forked_from(participants)
+    for row, process in enumerate(participants.processes):
         parent = forked_from[row]
         inherited = histories[parent].at(process.start) if parent is not None else ()
         history = _History(inherited, changes.get(row, []))
@@ -132,17 +132,20 @@ def spaces_of(evidence: RawEvidence, cast: Cast) -> Spaces:
 
 
 def _add_traced(
-    traced: tuple[TracedMappings, ...], cast: Cast, modules: dict[Module, int], changes: dict[int, list[_Change]]
+    traced: tuple[TracedMappings, ...],
+    participants: Participants,
+    modules: dict[Module, int],
+    changes: dict[int, list[_Change]],
 ) -> None:
     """What was read from outside, where the program did not tell it by itself."""
     own = {row: [change.mapping for change in mine if change.mapping] for row, mine in changes.items()}
     current: dict[int, tuple[Mapping, ...]] = defaultdict(tuple)
     for read in sorted(traced, key=lambda read: read.time):
-        row = cast.process_at(read.pid, read.time)
+        row = participants.process_at(read.pid, read.time)
         if row is None:
             continue
         # It is read some time after it was mapped: the first time it stands for the whole life before.
-        time = read.time if row in changes else cast.processes[row].start
+        time = read.time if row in changes else participants.processes[row].start
         for found in read.rows:
             if any(found.start < known.end and known.start < found.end for known in own.get(row, ())):
                 continue
@@ -156,11 +159,11 @@ def _add_traced(
         mine.sort(key=lambda change: change.time)
 
 
-def _forked_from(cast: Cast) -> list[int | None]:
+def _forked_from(participants: Participants) -> list[int | None]:
     """Per process the row of its parent, None where it starts afresh. Processes are in the order of their start."""
     last: dict[int, int] = {}
     parents: list[int | None] = []
-    for row, process in enumerate(cast.processes):
+    for row, process in enumerate(participants.processes):
         parents.append(last.get(process.parent_pid) if process.origin == "fork" else None)
         last[process.pid] = row
     return parents

@@ -10,17 +10,17 @@ from pathlib import Path
 from whyperf.collect.target.module_layers import file_name, origin_of
 from whyperf.debuginfo.elf_files.linkage import Linkage, read_linkage
 from whyperf.seal.participants.address_spaces import Module, Spaces
-from whyperf.seal.participants.processes import Cast
+from whyperf.seal.participants.processes import Participants
 
 # Parts of every program, whether it names them or not.
 _ALWAYS = frozenset({"libc", "vdso", "program", "sampler", "unknown"})
 
 
-def plug_ins(spaces: Spaces, cast: Cast, sampler: str) -> frozenset[Module]:
+def plug_ins(spaces: Spaces, participants: Participants, sampler: str) -> frozenset[Module]:
     """Modules that no program which has them mapped is linked with, directly or through its libraries."""
     mapped: dict[str, set[Module]] = defaultdict(set)
     for row in spaces.rows:
-        mapped[cast.processes[row.process].executable].add(spaces.modules[row.mapping.module])
+        mapped[participants.processes[row.process].executable].add(spaces.modules[row.mapping.module])
     linked: set[Module] = set()
     for program, modules in mapped.items():
         linked |= _linked_with(program, modules)

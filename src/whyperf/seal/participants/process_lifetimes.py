@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 
@@ -40,11 +41,16 @@ class Life:
         """Whether the sampler can mean this one, by how it began."""
         return self.sampled < 0 and (self.origin == process.origin or "attached" in (self.origin, process.origin))
 
+    def is_later_part_of(self, process: Process) -> bool:
+        """Whether only its beginning is missing here: nothing says that it has become another program since."""
+        programs = {PurePath(path).name for path in (self.executable, process.executable) if path}
+        return self.origin == "attached" and process.start < self.time and len(programs) < 2
+
 
 class Lives:
     """All lives by pid, in the order of their times."""
 
-    def __init__(self, traced: Traced, sampled: Iterable[Process], sightings: Mapping[int, int]) -> None:
+    def __init__(self, traced: Traced, sampled: Sequence[Process], sightings: Mapping[int, int]) -> None:
         """`sightings`: when each pid was first seen."""
         self._of: dict[int, list[Life]] = defaultdict(list)
         for life in _born(traced.records):
@@ -53,6 +59,7 @@ class Lives:
             self._see(pid, time)
         for fact in sorted(traced.processes, key=lambda fact: fact.time):
             self._tell(fact)
+        self._reach_back(sampled)
         for number, process in enumerate(sampled):
             self._join(number, process)
         for mappings in traced.mappings:
@@ -87,12 +94,23 @@ class Lives:
         life.name = fact.name or life.name
         life.executable, life.command, life.cgroup = fact.executable, fact.command, fact.cgroup
 
+    def _reach_back(self, sampled: Sequence[Process]) -> None:
+        """Whose fork or exec was dropped with the oldest events began when the sampler saw it begin."""
+        began: dict[int, int] = {}
+        for process in sampled:
+            first = next(iter(self.of(process.pid)), None)
+            if first is not None and first.is_later_part_of(process):
+                began[process.pid] = max(process.start, began.get(process.pid, 0))
+        for pid, time in began.items():
+            self._of[pid][0].time = time
+
     def _join(self, number: int, process: Process) -> None:
         life = self.at(process.pid, process.start)
         if life is None or life.time > process.start or not life.is_of(process):
             life = Life(process.start, process.pid, process.origin)
             insort(self._of[process.pid], life)
         life.sampled = number
+        life.origin = process.origin if life.origin == "attached" else life.origin
         life.parent = life.parent or process.parent_pid
         # What the program itself told is of its very start, before it could name itself otherwise.
         life.executable = process.executable or life.executable

@@ -44,7 +44,7 @@ class Thread:
 
 
 @dataclass(frozen=True)
-class Cast:
+class Participants:
     """All processes and threads, and which of them each sample and note belongs to."""
 
     processes: tuple[Process, ...]  # in the order in which they began
@@ -72,7 +72,7 @@ def text(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-def cast_of(evidence: RawEvidence) -> Cast:
+def participants_of(evidence: RawEvidence) -> Participants:
     roll = _Roll(_introduced(evidence), evidence.owners)
     processes, owner_process = roll.processes, roll.owner_process
     owner = evidence.samples.owner
@@ -87,7 +87,7 @@ def cast_of(evidence: RawEvidence) -> Cast:
         for note in evidence.notes
     )
     threads, sample_thread = _threads(evidence, roll, sample_process)
-    return Cast(processes, threads, sample_process, sample_thread, note_process)
+    return Participants(processes, threads, sample_process, sample_thread, note_process)
 
 
 def _introduced(evidence: RawEvidence) -> Iterable[Process]:

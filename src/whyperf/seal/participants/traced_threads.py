@@ -14,14 +14,14 @@ from whyperf.recording.schemas.events import EventKind
 from whyperf.seal.evidence import Int32, Int64
 from whyperf.seal.participants.places import numbered
 from whyperf.seal.participants.process_lifetimes import Life, Lives, names_of
-from whyperf.seal.participants.processes import Cast, Process, Thread
+from whyperf.seal.participants.processes import Participants, Process, Thread
 
 _TID = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
-class TracedCast:
-    cast: Cast  # with everybody that was traced
+class TracedParticipants:
+    participants: Participants  # with everybody that was traced
     process: Int32  # of each record; -1: the idle task
     thread: Int32
     other: Int32
@@ -37,7 +37,7 @@ class _Change:
     thread: int
 
 
-def with_traced(cast: Cast, traced: Traced) -> TracedCast:
+def with_traced(participants: Participants, traced: Traced) -> TracedParticipants:
     """`traced.records` are in time order."""
     records = traced.records
     count = len(records)
@@ -48,8 +48,8 @@ def with_traced(cast: Cast, traced: Traced) -> TracedCast:
     pairs: list[int] = keys[firsts].tolist()
     seen_at: list[int] = records["time"][firsts % max(1, count)].tolist()
 
-    lives = Lives(traced, cast.processes, _sightings(pairs, seen_at))
-    roll = _Threads(cast, lives, traced)
+    lives = Lives(traced, participants.processes, _sightings(pairs, seen_at))
+    roll = _Threads(participants, lives, traced)
     changes = sorted(roll.changes(pairs, seen_at), key=lambda change: change.time)
     before = np.full(len(pairs), -1, np.int32)
     for change in reversed(changes):
@@ -65,7 +65,7 @@ def with_traced(cast: Cast, traced: Traced) -> TracedCast:
     joined = roll.joined()
     owner = np.array([*(row.process for row in joined.threads), -1], np.int32)  # the last one is for -1
     unsampled = np.array([life.sampled < 0 and not life.standing for life in lives.all], bool)
-    return TracedCast(joined, owner[thread], thread, other, unsampled)
+    return TracedParticipants(joined, owner[thread], thread, other, unsampled)
 
 
 @dataclass(frozen=True)
@@ -102,16 +102,16 @@ def _sightings(pairs: list[int], seen_at: list[int]) -> dict[int, int]:
 class _Threads:
     """Threads of all lives: the sampler's rows first, as its samples name them."""
 
-    def __init__(self, cast: Cast, lives: Lives, traced: Traced) -> None:
-        self._cast = cast
+    def __init__(self, participants: Participants, lives: Lives, traced: Traced) -> None:
+        self._cast = participants
         self._lives = lives
         self._row = {id(life): row for row, life in enumerate(lives.all)}
-        of_sampled = np.full(len(cast.processes) + 1, -1, np.int32)
+        of_sampled = np.full(len(participants.processes) + 1, -1, np.int32)
         for row, life in enumerate(lives.all):
             if life.sampled >= 0:
                 of_sampled[life.sampled] = row
         self._of_sampled = of_sampled
-        self._threads = [replace(thread, process=int(of_sampled[thread.process])) for thread in cast.threads]
+        self._threads = [replace(thread, process=int(of_sampled[thread.process])) for thread in participants.threads]
         self._unmatched: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, thread in enumerate(self._threads):
             self._unmatched[thread.process, thread.tid].append(number)
@@ -135,9 +135,9 @@ class _Threads:
                 found.append(_Change(time, pair, self._thread(key, life, time, until)))
         return found
 
-    def joined(self) -> Cast:
+    def joined(self) -> Participants:
         processes = tuple(_process(life) for life in self._lives.all)
-        return Cast(
+        return Participants(
             processes=processes,
             threads=tuple(self._threads),
             sample_process=self._of_sampled[self._cast.sample_process],

@@ -13,7 +13,7 @@ from whyperf.debuginfo.variable_tables.table import Flag
 from whyperf.recording.raw_log.ringrecords import RingRecordKind
 from whyperf.seal.evidence import Int32, Int64, RawEvidence, UInt64
 from whyperf.seal.participants.address_spaces import Spaces
-from whyperf.seal.participants.processes import Cast
+from whyperf.seal.participants.processes import Participants
 
 _CHANGE = np.dtype([("index", "<u4"), ("padding", "<u4"), ("value", "<u8")])
 
@@ -28,7 +28,9 @@ class GlobalRows:
     value: Int64
 
 
-def global_rows(evidence: RawEvidence, cast: Cast, spaces: Spaces, tables: Mapping[int, VariablesTable]) -> GlobalRows:
+def global_rows(
+    evidence: RawEvidence, participants: Participants, spaces: Spaces, tables: Mapping[int, VariablesTable]
+) -> GlobalRows:
     """`tables` by module number. A look belongs to the sample of the same moment, the last one before it."""
     module_at = {(row.process, row.mapping.start): row.mapping.module for row in spaces.rows}
     latest: dict[tuple[int, int], dict[int, int]] = {}
@@ -36,7 +38,7 @@ def global_rows(evidence: RawEvidence, cast: Cast, spaces: Spaces, tables: Mappi
     variables: list[Int32] = []
     samples: list[Int32] = []
     values: list[Int64] = []
-    for note, process in zip(evidence.notes, cast.note_process, strict=True):
+    for note, process in zip(evidence.notes, participants.note_process, strict=True):
         if note.kind != RingRecordKind.GLOBALS:
             continue
         start = int.from_bytes(note.payload[:8], "little")

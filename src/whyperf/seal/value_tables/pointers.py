@@ -12,7 +12,7 @@ import numpy.typing as npt
 from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.seal.evidence import Int32, Int64, UInt64
 from whyperf.seal.participants.address_spaces import Spaces
-from whyperf.seal.participants.processes import Cast
+from whyperf.seal.participants.processes import Participants
 
 # The class lies in the upper 8 bits. The sampler itself tells pointers into the thread's own stack.
 NULL, MODULE, HEAP, STACK, OTHER = range(5)
@@ -34,7 +34,7 @@ class Extents:
     sample_process: Int32
 
     @staticmethod
-    def of(cast: Cast, spaces: Spaces) -> Extents:
+    def of(participants: Participants, spaces: Spaces) -> Extents:
         rows: set[tuple[int, int, int, int, int]] = set()
         for row in spaces.rows:
             low, high = _addresses(spaces.modules[row.mapping.module].path)
@@ -44,12 +44,12 @@ class Extents:
         ordered = sorted(rows)
         process = np.array([row[0] for row in ordered], np.int64)
         return Extents(
-            first=np.searchsorted(process, np.arange(len(cast.processes) + 1)),
+            first=np.searchsorted(process, np.arange(len(participants.processes) + 1)),
             start=np.array([row[1] for row in ordered], np.uint64),
             end=np.array([row[2] for row in ordered], np.uint64),
             module=np.array([row[3] for row in ordered], np.int32),
             bias=np.array([row[4] for row in ordered], np.uint64),
-            sample_process=cast.sample_process,
+            sample_process=participants.sample_process,
         )
 
 

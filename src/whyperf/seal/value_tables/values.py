@@ -23,7 +23,7 @@ from whyperf.seal.code_tables.code import Code
 from whyperf.seal.evidence import Int32, Int64, RawEvidence
 from whyperf.seal.participants.address_spaces import Spaces
 from whyperf.seal.participants.places import CodePlaces, SeenStacks
-from whyperf.seal.participants.processes import Cast
+from whyperf.seal.participants.processes import Participants
 from whyperf.seal.value_tables.globals import GlobalRows, global_rows
 from whyperf.seal.value_tables.pointers import Extents, classify
 
@@ -65,7 +65,7 @@ class Seen:
     """Samples, located."""
 
     evidence: RawEvidence
-    cast: Cast
+    participants: Participants
     spaces: Spaces
     stacks: SeenStacks
     places: CodePlaces
@@ -97,7 +97,7 @@ def sealed_values(seen: Seen, code: Code, folder: Path) -> SealedValues:
         value=np.frombuffer(unpacked["value"], np.int64),
     )
     by_module = dict(zip(used.modules, used.tables, strict=True))
-    looks = global_rows(seen.evidence, seen.cast, seen.spaces, by_module)
+    looks = global_rows(seen.evidence, seen.participants, seen.spaces, by_module)
     rows = _joined(local, looks, {module: row for row, module in enumerate(used.modules)})
     # Numbered anew: what was read, and what else there is in the same functions, which tells builds apart.
     firsts = np.concatenate(([0], np.cumsum([len(table.variables) for table in used.tables])))
@@ -105,7 +105,7 @@ def sealed_values(seen: Seen, code: Code, folder: Path) -> SealedValues:
     variable = np.searchsorted(listed, firsts[rows.table] + rows.variable)
     variables = _variables(listed, firsts, used, code)
     is_pointer = np.array([kind == "pointer" for kind in variables["kind"].to_pylist()], bool)
-    value = classify(rows.value, is_pointer[variable], rows.sample, Extents.of(seen.cast, seen.spaces))
+    value = classify(rows.value, is_pointer[variable], rows.sample, Extents.of(seen.participants, seen.spaces))
     origins = _origins(listed, firsts, used, seen.spaces, code)
     return SealedValues(variables, _values(rows, variable.astype(np.int32), value), notes, origins)
 

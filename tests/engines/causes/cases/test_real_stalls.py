@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bench.causes.cases import CASES, QUEUES, Case
 
-from tests.tracer.recording import Command, needs_bpf
+from tests.collect.tracer.recording import Command, needs_bpf
 
 pytestmark = [
     pytest.mark.process,

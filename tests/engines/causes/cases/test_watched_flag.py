@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,8 @@ from bench.causes.cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.collect.tracer.recording import Command, needs_bpf
 from tests.engines.causes.cases.test_real_stalls import diagnosed, stalls
-from tests.tracer.recording import Command, needs_bpf
 from whyperf.cli.trace_options import refuse_watching
 from whyperf.collect.tracer.watched_variables import watched_bytes
 from whyperf.debuginfo.elf_files.named_symbols import data_symbols
@@ -30,52 +28,28 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(CASE.commands(folder)["normal"][0])
 
 
-def within(seconds: float) -> Iterator[None]:
-    """Once, and again until the time is over."""
-    deadline = time.monotonic() + seconds
-    yield
-    while time.monotonic() < deadline:
-        yield
-
-
-def is_busy(verdict: dict[str, object]) -> bool:
-    notes = verdict["notes"]
-    assert isinstance(notes, list)
-    return any(note.startswith("A busy machine") for note in notes)
-
-
 @needs_bpf
 def test_who_writes_a_watched_variable_is_known(program: Path) -> None:
-    # GIVEN a main loop that polls what a worker sets, late
+    # GIVEN a main loop that polls what a worker sets, late: it sleeps, which a busy machine does not change
     command = Command(program.parent)
-    watching = ("record", "--trace", "--watch", "ready", "--force", "-o", "late")
-    # WHEN it stalls for its own reasons: a machine too busy to run it is a stall of another kind, and is tried again
-    for _ in within(seconds=60.0):
-        said = command(*watching, "--", str(program), "stalled").stderr
-        if "could not be watched" in said:
-            pytest.skip(said)
-        verdict = diagnosed(command, "late")
-        if not is_busy(verdict):
-            break
-    (first, *_) = stalls(verdict)
+    said = command("record", "--trace", "--watch", "ready", "-o", "late", "--", str(program), "asleep").stderr
+    if "could not be watched" in said:
+        pytest.skip(said)
+    # WHEN
+    (first, *_) = stalls(diagnosed(command, "late"))
     # THEN
     detail = next(each["detail"] for each in first["evidence"] if each["engine"] == "causes")  # type: ignore[attr-defined]
     assert first["thread"] == "preparer"
-    assert (detail["ending"], detail["certainty"]) == ("ran", "strong")
+    assert (detail["ending"], detail["certainty"]) == ("slept", "strong")
     assert detail["ladder"][0]["link"]["mechanism"] == "watched flag"
 
 
 @needs_bpf
 def test_without_it_the_variables_to_watch_are_suggested_and_a_wrong_name_is_told(program: Path) -> None:
     command = Command(program.parent)
-    watching = ("record", "--trace", "--watch", "reday", "--force", "-o", "blind")
-    # WHEN it stalls for its own reasons: a machine too busy to run it is a stall of another kind, and is tried again
-    for _ in within(seconds=60.0):
-        said = command(*watching, "--", str(program), "stalled").stderr
-        verdict = diagnosed(command, "blind")
-        if not is_busy(verdict):
-            break
-    notes = verdict["notes"]
+    said = command("record", "--trace", "--watch", "reday", "-o", "blind", "--", str(program), "asleep").stderr
+    # WHEN
+    notes = diagnosed(command, "blind")["notes"]
     assert isinstance(notes, list)
     # THEN
     assert "No variable reday was found" in said + " ".join(notes)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.engines.causes.causal_graph.test_handovers import graph_of, linked
 from tests.engines.causes.scripted import Script
-from tests.engines.causes.walk.test_blame import COND_WAIT, EPOLL, label
+from tests.engines.causes.walk.test_stall_walk import COND_WAIT, EPOLL, label
 from tests.engines.made import Made
 from whyperf.engines.causes.causal_graph.edges import TASK, queue_of
 from whyperf.engines.causes.causal_graph.graph import Graph

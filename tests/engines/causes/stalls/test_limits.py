@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.causes.scripted import Script
-from tests.engines.causes.walk.test_blame import label, serve
+from tests.engines.causes.walk.test_stall_walk import label, serve
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.path import CulpritEnding
 from whyperf.recording.schemas.events import EventKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.engines.causes.scripted import Script, socket
-from tests.engines.causes.walk.test_blame import ASK, EPOLL, label
+from tests.engines.causes.walk.test_stall_walk import ASK, EPOLL, label
 from whyperf.engines.causes.diagnosis import find_causes
 from whyperf.engines.causes.path import CulpritEnding
 from whyperf.recording.schemas.events import EventKind

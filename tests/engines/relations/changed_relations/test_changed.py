@@ -5,11 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from whyperf.engines.relations.changed_relations.changed import counts_of, distance, has_changed, share_changed
+from whyperf.engines.relations.changed_relations.changed import Counts, distance, has_changed, share_changed
 from whyperf.engines.relations.settings import RelationsSettings
 
 SETTINGS = RelationsSettings()
 samples = st.lists(st.integers(0, 6), min_size=1, max_size=60).map(lambda values: np.array(values, np.int64))
+
+
+def counts_of(values) -> Counts:
+    value, times = np.unique(values, return_counts=True)
+    return Counts(value.astype(np.int64), times.astype(np.int64))
 
 
 @given(samples, samples)

@@ -7,7 +7,7 @@ import struct
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.stubs import Stubs
+from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
@@ -20,7 +20,7 @@ _EXCLUSIVE_WORDS = 32
 _HALF_BITS = 16
 
 
-class ArmStubs(Stubs):
+class ArmObservingStubs(ArmPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
         self._image = image

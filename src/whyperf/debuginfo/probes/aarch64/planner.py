@@ -12,7 +12,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.probes.aarch64 import words
-from whyperf.debuginfo.probes.aarch64.stubs import Stubs, StubSite, movable
+from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder, StubSite, movable
 from whyperf.debuginfo.probes.aarch64.survey import SurveyedCode, iterating, survey
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.back_edges import BackEdge
@@ -38,7 +38,7 @@ class _Planner:
         self._survey = survey(binary.elf, image, self._code)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))
         self._tails = tail_jumps(binary, self._survey.functions, self._parts)
-        self._stubs = Stubs()
+        self._stubs = ArmPlanBuilder()
         self._entries = {} if CallKind.ENTRY not in kinds else self._entries_found()
         """Instructions at which entries are counted that have no stub yet, and the functions' starts."""
 

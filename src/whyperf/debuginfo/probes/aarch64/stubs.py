@@ -29,11 +29,11 @@ class StubSite(NamedTuple):
     word: int
 
 
-class Stubs(PlanBuilder):
+class ArmPlanBuilder(PlanBuilder):
     """`entered`: the instruction is also the one at which entries of its function are counted."""
 
     def __init__(self) -> None:
-        super().__init__(AARCH64, _FILL)
+        super().__init__(AARCH64, _FILL, _INCREMENT_BYTES)
 
     def by_distance(self, site: StubSite, *, entered: bool) -> None:
         """A call or jump: count, then go to its target."""

@@ -30,7 +30,7 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)
-class Survey:
+class ArmSurvey:
     functions: list[SurveyedFunction] = field(default_factory=list)
     not_understood: int = 0
     jumped_to: frozenset[int] = frozenset()
@@ -94,7 +94,7 @@ class SurveyedCode:
         return AARCH64.rows(self.word[first:last].astype("<u4").tobytes(), stretch.low)
 
 
-def survey(elf: ElfFile, image: Image, code: SurveyedCode) -> Survey:
+def survey(elf: ElfFile, image: Image, code: SurveyedCode) -> ArmSurvey:
     directed = _directed(code)
     stays = ~directed.is_call & (directed.stretch == code.stretches_at(directed.target))
     leaving = _leaving(code, directed, ~stays)
@@ -104,7 +104,7 @@ def survey(elf: ElfFile, image: Image, code: SurveyedCode) -> Survey:
         if sound
     ]
     pointers = pointed_at(elf, image, among_code=True)
-    return Survey(
+    return ArmSurvey(
         functions,
         len(code.stretches) - len(functions),
         frozenset(directed.target[stays].tolist()),

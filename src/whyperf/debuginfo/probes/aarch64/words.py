@@ -17,7 +17,6 @@ _Number = TypeVar("_Number", int, Words)
 
 BYTES = 4
 PAGE_BITS = 12
-NO_OPERATION = 0xD503201F
 TRAP = 0xD4200000 | 0x575 << 5
 """As native/probes/aarch64/words.h has it."""
 _JUMP, _CALL = 0x14000000, 0x94000000
@@ -165,6 +164,11 @@ def copy(to: int, register: int) -> int:
 def move_half(register: int, half: int, number: int, *, keeps: bool) -> int:
     """16 bits of a register; the others are kept or become 0."""
     return (0xF2800000 if keeps else 0xD2800000) | number << 21 | half << 5 | register
+
+
+def load_near(register: int, distance: int) -> int:
+    """64 bits that lie so far behind it."""
+    return 0x58000000 | distance // BYTES << 5 | register
 
 
 def load_like(word: int, register: int) -> int:

@@ -11,8 +11,8 @@ from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump, copied, movable, pointer_jump
-from whyperf.debuginfo.probes.x86_64.stubs import Stubs
-from whyperf.debuginfo.probes.x86_64.survey import Survey, survey
+from whyperf.debuginfo.probes.x86_64.stubs import IntelPlanBuilder
+from whyperf.debuginfo.probes.x86_64.survey import X86Survey, survey
 from whyperf.recording.schemas.call_tables import NotCounted
 
 _LONGEST = 15
@@ -28,11 +28,10 @@ _PUSH_RETURN = b"\x50\x48\x8d\x05"  # push rax; lea rax, [rip + distance]
 _SWAP = b"\x48\x87\x04\x24"  # xchg [rsp], rax
 
 
-class IntelStubs(Stubs):
+class IntelObservingStubs(IntelPlanBuilder):
     def __init__(self, elf: ElfFile, image: Image) -> None:
         super().__init__()
         self._elf, self._image = elf, image
-        self._taken: list[tuple[int, int]] = []
 
     def put(self, wanted: Wanted) -> int | None:
         content = self._instruction(wanted.address)
@@ -43,7 +42,7 @@ class IntelStubs(Stubs):
             return None
         if len(content) > OLD_BYTES:
             raise NotPlaced("the instruction is too long")
-        self._take(wanted.address, len(content))
+        self._check_room(wanted.address, len(content))
         kept = len(self._stubs), len(self._fixes), len(self._patches)
         try:
             self._patch(wanted.address, content, PatchKind.TRAP)
@@ -67,14 +66,13 @@ class IntelStubs(Stubs):
             raise NotPlaced("there is no instruction")
         return content[:size]
 
-    def _take(self, address: int, size: int) -> None:
-        if any(low < address + size and address < high for low, high in self._taken):
+    def _check_room(self, address: int, size: int) -> None:
+        if self._is_taken(address, address + size):
             raise NotPlaced("another place takes its room")
-        self._taken.append((address, address + size))
 
     def _put_load(self, wanted: Wanted, content: bytes, loaded: LoadedNumber) -> None:
         load, run = _load(loaded), self._run(wanted.address, content)
-        self._take(wanted.address, sum(map(len, run)))
+        self._check_room(wanted.address, sum(map(len, run)))
         self._patch(wanted.address, b"".join(run), PatchKind.JUMP)
         self._stubs += b"" if wanted.after else load
         self._move_any(wanted.address, content)
@@ -109,7 +107,7 @@ class IntelStubs(Stubs):
             raise NotPlaced("there is no room for a jump: something else may lead into it")
 
     @cached_property
-    def _survey(self) -> Survey:
+    def _survey(self) -> X86Survey:
         return survey(self._elf, self._image, with_loops=False)
 
     def _move_any(self, address: int, content: bytes) -> None:

@@ -21,8 +21,8 @@ from whyperf.debuginfo.probes.survey import split_off_parts, tail_jumps
 from whyperf.debuginfo.probes.x86_64.entries import entry_run
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, movable, pointer_jump
-from whyperf.debuginfo.probes.x86_64.stubs import Stubs
-from whyperf.debuginfo.probes.x86_64.survey import Iterating, Leaving, X86Function, survey
+from whyperf.debuginfo.probes.x86_64.stubs import IntelPlanBuilder
+from whyperf.debuginfo.probes.x86_64.survey import Iterating, X86Function, X86Leaving, survey
 from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
 _JUMP_BYTES = 5
@@ -45,7 +45,7 @@ class _Planner:
         # Signed, as the numbers that are looked up: else numpy would convert all of them at every look.
         self._entered = self._survey.entered.astype(np.int64)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))
-        self._builder = Stubs()
+        self._builder = IntelPlanBuilder()
         self._moved: list[tuple[int, int]] = []
         """Ends of what was moved, in order of addresses."""
         self._reads_flags: dict[int, bool] = {}
@@ -66,7 +66,7 @@ class _Planner:
         made = self._builder.plan(self._elf.build_id, flags)
         return Planned(made, len(self._survey.functions), len(self._survey.not_understood))
 
-    def _leaving(self, function: X86Function, leaving: Leaving, tails: set[tuple[int, int]]) -> None:
+    def _leaving(self, function: X86Function, leaving: X86Leaving, tails: set[tuple[int, int]]) -> None:
         if leaving.target is None:
             kind = CallKind.POINTER if leaving.is_call else CallKind.POINTER_TAIL
             if kind in self._kinds:
@@ -93,7 +93,7 @@ class _Planner:
             self._reads_flags[target] = flags_are_used(row[2] for row in instructions(content, target))
         return self._reads_flags[target]
 
-    def _by_pointer(self, kind: CallKind, function: X86Function, leaving: Leaving) -> None:
+    def _by_pointer(self, kind: CallKind, function: X86Function, leaving: X86Leaving) -> None:
         is_call = kind is CallKind.POINTER
         content = function.bytes_of(leaving.address, leaving.size)
         last = pointer_jump(leaving.address, content, is_call=is_call)
@@ -114,7 +114,7 @@ class _Planner:
             self._note_moved(run[0].address, leaving.address + leaving.size)
 
     def _run_before(
-        self, function: X86Function, leaving: Leaving, last: MovedInstruction
+        self, function: X86Function, leaving: X86Leaving, last: MovedInstruction
     ) -> list[MovedInstruction] | NotCounted:
         """The call and as much before it as makes room."""
         end = leaving.address + leaving.size

@@ -14,11 +14,13 @@ _FILL = b"\xcc"  # a trap
 _INCREMENT = bytes(9)
 _JUMP = b"\xe9"
 _SHORT_JUMP = 0xEB
+_PUSH_NEAR, _JUMP_NEAR = b"\xff\x35", b"\xff\x25"  # push [rip + distance], jmp [rip + distance]
+_NUMBER = struct.Struct("<Q")
 
 
-class Stubs(PlanBuilder):
+class IntelPlanBuilder(PlanBuilder):
     def __init__(self) -> None:
-        super().__init__(X86_64, _FILL)
+        super().__init__(X86_64, _FILL, len(_INCREMENT))
 
     def through(self, kind: CallKind, address: int, function: int, target: int, old: bytes) -> None:
         """A call or jump by distance: count, then go to its target."""
@@ -54,14 +56,37 @@ class Stubs(PlanBuilder):
     def entry(self, function: int, run: list[MovedInstruction]) -> None:
         self._patch(run[0].address, b"".join(one.content for one in run), PatchKind.JUMP)
         self._count(CallKind.ENTRY, run[0].address, function, -1, _INCREMENT)
-        for one in run:
-            self._move(one)
-        self._jump(run[-1].address + len(run[-1].content))
+        self._move_all(run)
 
     def _jump(self, target: int) -> None:
         self._stubs += _JUMP
         self._fixes.append(len(self._stubs))
         self._stubs += struct.pack("<i", target - len(self._stubs) - 4)
+
+    def _near(self, code: bytes) -> int:
+        """Where its distance is, still to be written."""
+        self._stubs += code + bytes(4)
+        return len(self._stubs) - 4
+
+    def _lead_to(self, distance_at: int, target: int) -> None:
+        struct.pack_into("<i", self._stubs, distance_at, target - distance_at - 4)
+
+    def _call_handler(self) -> tuple[int, int]:
+        """With a number on the stack. `_handler_numbers` writes what it returns."""
+        return self._near(_PUSH_NEAR), self._near(_JUMP_NEAR)
+
+    def _handler_numbers(self, near: tuple[int, int], number: tuple[int, int], handler: int) -> None:
+        """`number`: what is pushed, and the slot that it is added to."""
+        for at, (value, slot) in zip(near, (number, (0, handler)), strict=True):
+            self._lead_to(at, len(self._stubs))
+            self._slot(slot)
+            self._stubs += _NUMBER.pack(value)
+
+    def _move_all(self, run: list[MovedInstruction]) -> None:
+        """And go on behind them."""
+        for one in run:
+            self._move(one)
+        self._jump(run[-1].address + len(run[-1].content))
 
     def _move(self, one: MovedInstruction) -> None:
         start = len(self._stubs)

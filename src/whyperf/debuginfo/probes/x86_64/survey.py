@@ -26,7 +26,7 @@ from whyperf.debuginfo.machines.x86_64.control import direct_target, instruction
 from whyperf.debuginfo.probes.back_edges import back_edges
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
-from whyperf.debuginfo.probes.survey import Leaving as AnyLeaving
+from whyperf.debuginfo.probes.survey import Leaving
 from whyperf.debuginfo.probes.survey import SurveyedFunction as AnyFunction
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 
@@ -40,7 +40,7 @@ _IMMEDIATE = re.compile(r", (0x[0-9a-f]+)$")
 
 
 @dataclass(frozen=True)
-class Leaving(AnyLeaving):
+class X86Leaving(Leaving):
     flags_used: bool
     """Behind it."""
     before: tuple[Row, ...] = ()
@@ -63,7 +63,7 @@ class Iterating:
 
 @dataclass(frozen=True)
 class X86Function(AnyFunction):
-    leaving: tuple[Leaving, ...]
+    leaving: tuple[X86Leaving, ...]
     content: bytes
     first: tuple[Row, ...]
     iterating: tuple[Iterating, ...]
@@ -75,7 +75,7 @@ class X86Function(AnyFunction):
 
 
 @dataclass(eq=False)
-class Survey:
+class X86Survey:
     functions: list[X86Function] = field(default_factory=list)
     not_understood: list[Stretch] = field(default_factory=list)
     entered: Addresses = field(default_factory=lambda: np.zeros(0, np.uint64))
@@ -87,7 +87,7 @@ class Survey:
     uses_gs: bool = False
 
 
-def survey(elf: ElfFile, image: Image, *, with_loops: bool, looped: frozenset[int] = frozenset()) -> Survey:
+def survey(elf: ElfFile, image: Image, *, with_loops: bool, looped: frozenset[int] = frozenset()) -> X86Survey:
     """With the loops of all functions, or of those that begin where `looped` says."""
     return _Surveyor(elf, image, with_loops, looped).survey()
 
@@ -97,14 +97,14 @@ class _Surveyor:
         self._elf, self._image, self._with_loops, self._looped = elf, image, with_loops, looped
         # Of programs at a fixed address, numbers in the code may be addresses.
         self._numbers_are_addresses = min((s.address for s in elf.segments), default=0) > 0
-        self._found = Survey()
+        self._found = X86Survey()
         self._starts: list[Addresses] = []
         self._targets: set[int] = set()
         self._entered: set[int] = set()
         self._jumped: set[int] = set()
         self._named: set[int] = set()
 
-    def survey(self) -> Survey:
+    def survey(self) -> X86Survey:
         for stretch in stretches(self._elf, self._image):
             function = self._function(stretch)
             if function is None:
@@ -139,9 +139,9 @@ class _Surveyor:
             stretch.landings is not None and self._note_tables(stretch, content, by_pointer_inside),
         )
 
-    def _leaving(self, stretch: Stretch, rows: list[Row]) -> tuple[list[Leaving], bool]:
+    def _leaving(self, stretch: Stretch, rows: list[Row]) -> tuple[list[X86Leaving], bool]:
         """And whether there are jumps through pointers, which may stay inside."""
-        found: list[Leaving] = []
+        found: list[X86Leaving] = []
         by_pointer = False
         low, high = stretch.low, stretch.high
         for number, (address, size, mnemonic, operands) in enumerate(rows):
@@ -157,7 +157,7 @@ class _Surveyor:
                     self._jumped.add(target)
                     continue
                 used = call and flags_are_used(_ahead(rows, number + 1))
-                found.append(Leaving(address, size, target, call, used, before))
+                found.append(X86Leaving(address, size, target, call, used, before))
             elif mnemonic == "lea":
                 named = relative_target(operands, address + size)
                 if named is not None:

@@ -134,7 +134,7 @@ def _sampled(graph: Graph, thread: int, begin: int, end: int) -> Int32s:
     return nodes
 
 
-def common_place(graph: Graph, nodes: list[int], part: float = 0.5) -> int:
+def common_place(graph: Graph, nodes: list[int]) -> int:
     """The innermost call path of functions below which most of the samples lie, the costly call (section 6.3): of its
     stack nodes that with the most samples; -1: none."""
     stacks = graph.trace.stacks
@@ -144,5 +144,5 @@ def common_place(graph: Graph, nodes: list[int], part: float = 0.5) -> int:
         while at >= 0:
             below[stacks.functions(at)][at] += 1
             at = int(stacks.parent[at])
-    common = [path for path, seen in below.items() if seen.total() > part * len(nodes)]
+    common = [path for path, seen in below.items() if seen.total() > len(nodes) / 2]
     return below[max(common, key=len)].most_common(1)[0][0] if common else -1

@@ -20,7 +20,7 @@ from whyperf.engines.kernel.rules import LinkStrength
 from whyperf.recording.schemas.events import EventKind
 
 # Mechanisms that no rule of the file names.
-NEIGHBOUR, MESSAGE, FORK, FLAG, UNKNOWN, REQUEST, WORK, TIMER = -1, -2, -3, -4, -5, -6, -7, -8
+NEIGHBOUR, MESSAGE, FORK, UNKNOWN, REQUEST, WORK, TIMER = -1, -2, -3, -4, -5, -6, -7
 TASK = -16  # and below: TASK less the number of the queue
 
 

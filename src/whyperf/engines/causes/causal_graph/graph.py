@@ -19,7 +19,7 @@ from whyperf.engines.causes.causal_graph.tasks import Tasks, find_tasks
 from whyperf.engines.causes.causal_graph.trace import EventThread, EventTrace
 from whyperf.engines.causes.causal_graph.waits import NEVER, Sleeps, ThreadWaits, find_waits
 from whyperf.engines.causes.settings import CausesPaperSettings, CausesSettings
-from whyperf.engines.kernel.rules import CallRule, Rules, load_rules
+from whyperf.engines.kernel.rules import CallRule, load_rules
 from whyperf.engines.recording_protocol import Recorded
 
 
@@ -41,9 +41,9 @@ class Wait:
 class Graph:
     """Parts are worked out when first asked for."""
 
-    def __init__(self, recording: Recorded, settings: CausesSettings, rules: Rules | None = None) -> None:
+    def __init__(self, recording: Recorded, settings: CausesSettings) -> None:
         self.settings = settings
-        self.rules = rules or load_rules()
+        self.rules = load_rules()
         self.trace = EventTrace(recording, self.rules)
         self.call_bits: Ints = self.rules.call_bits
 

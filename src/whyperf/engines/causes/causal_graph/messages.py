@@ -18,7 +18,6 @@ _PIPE, _SOCKET = np.uint64(1), np.uint64(0xC)
 _PORT = np.uint64(0xFFFF)
 _PORT_BITS = np.uint64(16)
 _UNIX, _INTERNET = np.uint64(1 << 60), np.uint64(2 << 60)
-_AGAIN = -11
 
 
 @dataclass(frozen=True)

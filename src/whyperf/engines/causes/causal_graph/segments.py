@@ -50,7 +50,7 @@ class Segments:
         return rows.start + max(inside, 0)
 
 
-_SWITCH, _SYSCALL, _EXIT = int(EventKind.SWITCH), int(EventKind.SYSCALL), int(EventKind.EXIT)
+_SWITCH, _SYSCALL = int(EventKind.SWITCH), int(EventKind.SYSCALL)
 _MULTIPLEX, _RECEIVE = int(CallRule.MULTIPLEX), int(CallRule.RECEIVE)
 _SOCKET = 0xC
 _FILE_TYPE_SHIFT = np.uint64(60)

@@ -73,7 +73,6 @@ class Sleeps:
 
 
 _SWITCH, _WAKING, _SYSCALL = int(EventKind.SWITCH), int(EventKind.WAKING), int(EventKind.SYSCALL)
-_EXIT = int(EventKind.EXIT)
 _TASK_PUT, _TASK_RUN = int(EventKind.TASK_PUT), int(EventKind.TASK_RUN)
 _ASLEEP, _DEAD = 1 | 2 | 4 | 8, 16 | 32 | 128  # task states
 _FILE_TYPE_SHIFT = np.uint64(60)

@@ -38,11 +38,6 @@ class Counts:
         return [int(self.value[int(np.searchsorted(upto, part * upto[-1] - 1e-9))]) for part in parts]
 
 
-def counts_of(values: Ints) -> Counts:
-    value, times = np.unique(values, return_counts=True)
-    return Counts(value.astype(np.int64), times.astype(np.int64))
-
-
 def distance(good: Counts, bad: Counts) -> float:
     """The Kolmogorov-Smirnov statistic: the largest distance between the two cumulative distributions."""
     values = np.union1d(good.value, bad.value)

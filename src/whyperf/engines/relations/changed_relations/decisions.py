@@ -9,8 +9,8 @@ import numpy as np
 from whyperf.engines.arrays import Floats, Int32s, Ints
 from whyperf.engines.grouping import grouped
 from whyperf.engines.relations.executions.catalogue import Catalogue
-from whyperf.engines.relations.executions.kernels import nearest_above
 from whyperf.engines.relations.executions.trace import ExecutionTrace
+from whyperf.engines.relations.executions.tree_passes import nearest_above
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.recording.schemas.deep_tables import RegionKind
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.relations.changed_relations.changed import Counts
-from whyperf.engines.relations.executions.kernels import children_per_parent, distinct, ordinals, within_same
 from whyperf.engines.relations.executions.trace import ExecutionTrace
+from whyperf.engines.relations.executions.tree_passes import children_per_parent, distinct, ordinals, within_same
 
 Edge = tuple[int, int]
 """Classes of parent and child; the parent of a thread's outermost region is -1."""

@@ -17,7 +17,7 @@ from whyperf.engines.relations.changed_relations.relation import Backward, Branc
 from whyperf.engines.relations.changed_relations.sides import RelationsComparison, TraceSide
 from whyperf.engines.relations.changed_relations.symptoms import RelationSymptom
 from whyperf.engines.relations.executions.catalogue import NONE
-from whyperf.engines.relations.executions.kernels import nearest_above
+from whyperf.engines.relations.executions.tree_passes import nearest_above
 from whyperf.recording.schemas.deep_tables import RegionKind, SiteKind
 
 _LOOPS_LOOKED_AT = 100

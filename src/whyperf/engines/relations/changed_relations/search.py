@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,13 +12,12 @@ import numpy as np
 from whyperf.engines.arrays import Floats, Int32s
 from whyperf.engines.relations.changed_relations.changed import Counts, has_changed, share_changed
 from whyperf.engines.relations.changed_relations.closure import Origins
-from whyperf.engines.relations.changed_relations.early_exit import way_out
 from whyperf.engines.relations.changed_relations.fanout import Edge, beyond
 from whyperf.engines.relations.changed_relations.relation import Backward, BranchDecision, Forward, Relation
-from whyperf.engines.relations.changed_relations.sides import Below, RelationsComparison, TraceSide, below
+from whyperf.engines.relations.changed_relations.sides import RelationsComparison, TraceSide, WeightBelow, below
 from whyperf.engines.relations.changed_relations.symptoms import RelationSymptom
 from whyperf.engines.relations.executions.catalogue import NONE
-from whyperf.engines.relations.executions.kernels import inclusive
+from whyperf.engines.relations.executions.tree_passes import inclusive
 from whyperf.recording.schemas.deep_tables import RegionKind
 
 _MOSTLY = 0.5
@@ -69,7 +68,7 @@ class _Sought:
     comparison: RelationsComparison
     symptom: RelationSymptom
     most: float
-    weights: Below
+    weights: WeightBelow
 
     @property
     def _sides(self) -> tuple[tuple[TraceSide, Floats], tuple[TraceSide, Floats]]:
@@ -238,3 +237,38 @@ def _producer(comparison: RelationsComparison, slot: int) -> tuple[int, tuple[fl
     else:
         counts = comparison.good.called, comparison.bad.called
     return number, (float(counts[0][number]), float(counts[1][number]))
+
+
+def way_out(comparison: RelationsComparison, relation: Forward) -> Forward:
+    """The relation itself, or the one that stands behind it.
+
+    A program that leaves by `exit` in one branch never reaches what comes after. That it does not call the rest is true
+    but explains nothing; the first arm on its way out that the other run never takes does.
+    """
+    for ended, other, missing in (
+        (comparison.good, comparison.bad, relation.good.mean == 0),
+        (comparison.bad, comparison.good, relation.bad.mean == 0),
+    ):
+        edge = _first_new_arm(comparison, ended, other, relation.edge) if missing else None
+        if edge is not None:
+            good, bad = comparison.good.fanout.counts(edge), comparison.bad.fanout.counts(edge)
+            return replace(relation, edge=edge, good=good, bad=bad, left_early=True)
+    return relation
+
+
+def _first_new_arm(comparison: RelationsComparison, ended: TraceSide, other: TraceSide, edge: Edge) -> Edge | None:
+    """On the way from the parent to where the run ended, the first arm that the other run never takes."""
+    parent, child = edge
+    for end in ended.trace.ends.tolist():
+        way = ended.classes_upward(int(end))
+        if parent == NONE or parent not in way:
+            continue
+        for step in range(way.index(parent), 0, -1):
+            inner = way[step], way[step - 1]
+            taken = other.fanout.counts(inner)
+            if not taken.events:
+                break
+            if taken.mean == 0:
+                is_arm = comparison.catalogue.classes[inner[1]].kind == RegionKind.ARM
+                return inner if is_arm and inner[1] != child else None
+    return None

@@ -13,9 +13,9 @@ from whyperf.engines.relations.changed_relations.decisions import Deciding
 from whyperf.engines.relations.changed_relations.fanout import Fanout, fanout
 from whyperf.engines.relations.changed_relations.symptoms import RelationSymptom
 from whyperf.engines.relations.executions.catalogue import Catalogue
-from whyperf.engines.relations.executions.kernels import inclusive
 from whyperf.engines.relations.executions.loading import Zoomed
 from whyperf.engines.relations.executions.trace import ExecutionTrace
+from whyperf.engines.relations.executions.tree_passes import inclusive
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.recording.schemas.deep_tables import RegionKind
 
@@ -111,14 +111,14 @@ def compare_sides(zoomed: Zoomed, symptoms: list[RelationSymptom], settings: Rel
 
 
 @dataclass(frozen=True, eq=False)
-class Below:
+class WeightBelow:
     """A symptom's weight within each region, by side."""
 
     good: Floats
     bad: Floats
 
 
-def below(comparison: RelationsComparison, symptom: RelationSymptom) -> Below:
-    return Below(
+def below(comparison: RelationsComparison, symptom: RelationSymptom) -> WeightBelow:
+    return WeightBelow(
         inclusive(comparison.good.trace.parent, symptom.good), inclusive(comparison.bad.trace.parent, symptom.bad)
     )

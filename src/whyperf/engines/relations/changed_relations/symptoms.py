@@ -14,9 +14,9 @@ from whyperf.engines.arrays import Bools, Floats, Int32s, Ints
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.relations.changed_relations.closure import Store
 from whyperf.engines.relations.executions.catalogue import NONE, Catalogue
-from whyperf.engines.relations.executions.kernels import nearest_above
 from whyperf.engines.relations.executions.loading import Zoomed
 from whyperf.engines.relations.executions.trace import ExecutionTrace
+from whyperf.engines.relations.executions.tree_passes import nearest_above
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.errors import WhyperfError
 from whyperf.recording.schemas.deep_tables import SiteKind

@@ -12,9 +12,9 @@ import numpy as np
 from whyperf.engines.arrays import Int8s, Int32s, Ints
 from whyperf.engines.recording_protocol import columns_of
 from whyperf.engines.relations.executions.catalogue import NONE, Catalogue, RegionClass
-from whyperf.engines.relations.executions.kernels import distinct, last_events
 from whyperf.engines.relations.executions.matching import SharedSites, match_sites
 from whyperf.engines.relations.executions.trace import ExecutionTrace, joined
+from whyperf.engines.relations.executions.tree_passes import distinct, last_events
 from whyperf.engines.run import Run
 from whyperf.recording.schemas.deep_tables import DependenceKind, RegionKind, SiteKind
 

@@ -110,7 +110,6 @@ class _Translation:
         self._sequence: dict[tuple[int, int], list[tuple[Hashable, int]]] = defaultdict(list)
         self._unmatched: dict[int, int] = defaultdict(int)
         self._matched = 0
-        self._mapped_to: set[int] = set()
         for sites in bad_sites[:1]:
             numbers = shared.of_run[sites.run]
             for row in _ordered(sites):

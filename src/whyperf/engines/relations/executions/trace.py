@@ -10,7 +10,7 @@ import numpy as np
 
 from whyperf.engines.arrays import Int8s, Int32s, Ints
 from whyperf.engines.grouping import grouped
-from whyperf.engines.relations.executions.kernels import depths, nearest_above
+from whyperf.engines.relations.executions.tree_passes import depths, nearest_above
 
 
 @dataclass(frozen=True, eq=False)

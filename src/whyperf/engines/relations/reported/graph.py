@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from whyperf.engines.relations.changed_relations.sides import Below, RelationsComparison, TraceSide, below
+from whyperf.engines.relations.changed_relations.sides import RelationsComparison, TraceSide, below
 from whyperf.engines.relations.detail import RelationEdge, RelationGraph, RelationNode
 from whyperf.engines.relations.executions.catalogue import NONE, Catalogue
 from whyperf.engines.relations.reported.candidates import RelationCandidate
@@ -22,9 +22,9 @@ _KINDS = {
 }
 
 
-def way_down(comparison: RelationsComparison, candidate: RelationCandidate, weights: Below | None = None) -> list[int]:
+def way_down(comparison: RelationsComparison, candidate: RelationCandidate) -> list[int]:
     """Classes from the root to the symptom, through the decision: the heaviest such way in the bad runs."""
-    weights = weights or below(comparison, candidate.symptom)
+    weights = below(comparison, candidate.symptom)
     for side, weight, own in (
         (comparison.bad, weights.bad, candidate.symptom.bad),
         (comparison.good, weights.good, candidate.symptom.good),

@@ -113,7 +113,7 @@ def _discounts(
 def _merge(sides: dict[Run, SideReadings]) -> Compare | None:
     if sum(side.total for side in sides.values()) < ValuesSettings().compiled_from or not has_numba():
         return None
-    from whyperf.engines.values.kernels import merge_sorted
+    from whyperf.engines.values.compiled_statistics import merge_sorted
 
     compiled: Compare = merge_sorted
     return compiled
