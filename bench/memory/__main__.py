@@ -25,7 +25,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="pairs of runs (default 3)")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--same", action="store_true", help="the good build against itself: nothing may be named")
-    instead.add_argument("--twice", action="store_true", help="the good builds of servers under twice the load: more work at most")
+    instead.add_argument(
+        "--twice", action="store_true", help="the good builds of servers under twice the load: more work at most"
+    )
     parser.add_argument("--peers", action="store_true", help="memray, heaptrack and massif on the same commands too")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep recordings there, and diagnose kept ones anew"

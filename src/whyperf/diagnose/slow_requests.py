@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.joining.confidence import HIGH, MEDIUM
 from whyperf.diagnose.measured.symptom_kind import Nature
+from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.slow_requests import QUEUED, RUNS, RequestPlace, SlowRequests, slow_requests

@@ -105,8 +105,8 @@ def _story(suspect: Suspect, detail: CausesDetail) -> CauseStory:
 
 
 def relations_section(verdict: Verdict | None) -> RelationsSection | None:
-    """The changed relations as graphs, from the evidence that the relations engine left with its suspects; None where no
-    suspect is a relation."""
+    """The changed relations as graphs, from the evidence that the relations engine left with its suspects; None where
+    no suspect is a relation."""
     graphs = [
         _graph(suspect, evidence.detail)
         for suspect in (verdict.suspects if verdict is not None else ())
