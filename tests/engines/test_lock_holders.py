@@ -62,11 +62,3 @@ def test_nobody_is_named_who_is_elsewhere_while_others_wait():
     spans = [(FUTEX, 2, 0.1, 8.1), *looks(READ, 1, 8.2, 9.0), *looks(SLEEP, 3, 0.0, 8.2)]
     verdict = diagnose(good, [run(10.0, spans) for _ in range(3)])
     assert not any(one.engine == "locks" for suspect in verdict.suspects for one in suspect.evidence)
-
-
-def test_threads_that_wait_for_their_next_job_as_ever_hold_nothing():
-    # GIVEN the same waits for the lock, and a thread that reads in that function whether others wait or not
-    good = [run(2.0, looks(READ, 1, 0.0, 2.0)) for _ in range(3)]
-    spans = [(FUTEX, 2, 0.1, 8.1), *looks(READ, 1, 0.0, 10.0)]
-    verdict = diagnose(good, [run(10.0, spans) for _ in range(3)])
-    assert not any(one.engine == "locks" for suspect in verdict.suspects for one in suspect.evidence)

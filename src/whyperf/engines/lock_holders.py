@@ -3,8 +3,6 @@
 Looks at waiting threads do not say who owns a lock. But a lock is taken and released by the same code: while threads
 wait for it, its holder is in a function that they are in too, at another place than the lock. So of the functions on
 the way to a contended lock, the innermost in which another thread runs or waits for most of that time is the holder.
-Threads that are there just as often while nobody waits for the lock, as those are that wait for their next job, hold
-nothing.
 """
 
 from __future__ import annotations
@@ -82,16 +80,14 @@ class _Contention:
     def beside(self, function: int) -> list[_Sample]:
         return [one for one in self.others if function in one.own]
 
-    def seen_beside(self, function: int) -> npt.NDArray[np.int64]:
-        """How many looks found a thread waiting for the lock, and how many of them another one in the function; the
-        same of the other looks.
+    def seen_beside(self, function: int) -> tuple[int, int]:
+        """How many looks found a thread waiting for the lock, and how many of them another one in the function.
 
         Looks see all threads at once, and are often too far apart to tell how long something lasted.
         """
         looks = np.unique([one.span[1] for one in (*self.waits, *self.others) if one.is_blocked])
-        during = _within(looks, [one.span for one in self.waits if function in one.own])
-        beside = _within(looks, [one.span for one in self.beside(function)])
-        return np.array([during.sum(), (during & beside).sum(), (~during).sum(), (~during & beside).sum()])
+        during = looks[_within(looks, [one.span for one in self.waits if function in one.own])]
+        return len(during), int(_within(during, [one.span for one in self.beside(function)]).sum())
 
 
 def find_holder(
@@ -113,8 +109,8 @@ def find_holder(
     if added_wall_s <= 0 or added < _MOST_OF_THE_TIME * added_wall_s:
         return None
     for function in _candidates(after):
-        cover, usual = _cover(before, after, function)
-        if cover - usual >= _MOST_OF_THE_TIME:
+        cover = _cover(after, function)
+        if cover >= _MOST_OF_THE_TIME:
             strength = _strength(lengths, min(1.0, added / added_wall_s) * cover, inferred=cover < _NEARLY_ALWAYS)
             said = _Said(cover, (means[0], means[1]), unit)
             return _holder(function, after, index, said, strength)
@@ -131,12 +127,11 @@ def _candidates(runs: Sequence[_Contention]) -> list[int]:
     return list(dict.fromkeys(reversed(chain)))
 
 
-def _cover(before: Sequence[_Contention], after: Sequence[_Contention], function: int) -> tuple[float, float]:
-    """In which share of the looks that find threads waiting for the lock another one is in the function, and in which
-    share of the looks that find none, in good runs too: a few before and after the contention say little."""
-    waited, beside, _, _ = np.sum([run.seen_beside(function) for run in after], axis=0).tolist()
-    _, _, others, usual = np.sum([run.seen_beside(function) for run in (*before, *after)], axis=0).tolist()
-    return beside / max(waited, 1), usual / max(others, 1)
+def _cover(runs: Sequence[_Contention], function: int) -> float:
+    """In how many looks that find threads waiting for the lock another one is in the function."""
+    seen = [run.seen_beside(function) for run in runs]
+    looks = sum(waited for waited, _ in seen)
+    return sum(beside for _, beside in seen) / looks if looks else 0.0
 
 
 @dataclass(frozen=True)
