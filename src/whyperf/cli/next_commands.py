@@ -39,16 +39,17 @@ def of_revisions(
     manifests: Sequence[Manifest],
 ) -> Verdict:
     """`manifests`: of a good and a bad run. Their commands lie in checkouts of ours, which may be gone tomorrow."""
-    from whyperf.diagnose.next_command.advice import lifecycle_words
+    from whyperf.diagnose.next_command.advice import lifecycle_words, values_words
 
     good, bad = compared.names
     built = ["--build", args.build] if args.build else []
     options = [manifest.options for manifest in manifests]
     window = lifecycle_words(options[0], options[1], without_units=False)
     if step is not None:
-        words = ["compare", "--rev", good, "--rev", bad, *built, *step.options, *window]
+        values = [] if "--deep" in step.options else values_words(options[0])
+        words = ["compare", "--rev", good, "--rev", bad, *built, *step.options, *values, *window]
     elif verdict.kind.value == "difference" and "--good-drive" not in window:
-        words = ["bisect", "--good", good, "--bad", bad, *built, *window]
+        words = ["bisect", "--good", good, "--bad", bad, *built, *values_words(options[0]), *window]
     else:
         return verdict
     return replace(verdict, next_command=shlex.join(["whyperf", *words, "--", *command_of(args)]))

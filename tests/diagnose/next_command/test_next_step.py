@@ -98,6 +98,15 @@ def with_options(made_runs, **options):
     return [Run(replace(run.recording, manifest=replace(run.recording.manifest, options=told))) for run in made_runs]
 
 
+def test_what_was_not_to_be_read_is_not_read_next_time_either():
+    narrowed = with_options(made(), components=("lib*",), excluded_variables=("secret*", "serve.token"))
+    again = shlex.split(compare_again(narrowed, narrowed, "--runs", "6"))
+    words = ["--component", "lib*", "--exclude-variable", "secret*", "--exclude-variable", "serve.token"]
+    assert again[2:8] == words
+    nothing = with_options(made(), no_values=True)
+    assert shlex.split(compare_again(nothing, nothing))[2] == "--no-values"
+
+
 def test_a_servers_options_are_part_of_the_next_command():
     server = {"ready": "tcp:7000", "skip_s": 2.0, "stop_signal": 2, "work_count": "serve one", "unit": "request"}
     good = with_options(made(), drive="./load.sh 10", **server)

@@ -118,7 +118,7 @@ def record_run(
             unit,
             round(lifecycle.skip_s * 1e9),
             values=wanted,
-            options=run_options(program, lifecycle, measuring.work_count, measuring.unit, measuring.latency),
+            options=run_options(program, lifecycle, measuring=measuring),
         )
         with folder.removed_unless_begun():
             allocators.write(folder.raw)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
 from whyperf.collect.target.program import Program
 from whyperf.recording.layout import START
 from whyperf.recording.safe_files.dataclass_json import Count, Moment
@@ -66,14 +66,10 @@ def start_of(
 
 
 def run_options(
-    program: Program,
-    lifecycle: Lifecycle,
-    work_count: str | None = None,
-    unit: str | None = None,
-    latency: str | None = None,
+    program: Program, lifecycle: Lifecycle, *, unit: str | None = None, measuring: Measuring | None = None
 ) -> RunOptions:
-    """What differs from the usual."""
-    usual = Lifecycle()
+    """What differs from the usual; `unit` where nothing else is told of how it is measured."""
+    usual, asked = Lifecycle(), measuring or Measuring(unit=unit)
     return RunOptions(
         folder=str((program.folder or Path()).absolute()),
         ready=lifecycle.ready or "",
@@ -83,9 +79,12 @@ def run_options(
         skip_s=lifecycle.skip_s,
         stop_signal=None if lifecycle.stop_signal == usual.stop_signal else int(lifecycle.stop_signal),
         stop_timeout_s=_unusual(lifecycle.stop_timeout_s, usual.stop_timeout_s),
-        work_count=work_count or "",
-        latency=latency or "",
-        unit=unit or "",
+        work_count=asked.work_count or "",
+        latency=asked.latency or "",
+        unit=asked.unit or "",
+        no_values=not asked.values_depth,
+        components=asked.components,
+        excluded_variables=asked.excluded_variables,
     )
 
 

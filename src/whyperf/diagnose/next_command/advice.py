@@ -55,6 +55,17 @@ def _kept(runs: Sequence[Run], options: Sequence[str]) -> list[str]:
         *(["--trace"] if traced and "--trace" not in options else []),
         *(["--clock", "wall"] if waits and "--clock" not in options else []),
         *(["--redact"] if any(run.manifest.redaction for run in runs) else []),
+        *values_words(runs[0].manifest.options),
+    ]
+
+
+def values_words(options: RunOptions | None) -> list[str]:
+    """Which variables were to be read."""
+    asked = options or RunOptions()
+    return [
+        *(["--no-values"] if asked.no_values else []),
+        *(word for one in asked.components for word in ("--component", one)),
+        *(word for one in asked.excluded_variables for word in ("--exclude-variable", one)),
     ]
 
 

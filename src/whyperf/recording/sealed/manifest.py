@@ -214,6 +214,9 @@ class RunOptions:
     work_count: str = ""
     latency: str = ""
     unit: str = ""
+    no_values: bool = False
+    components: tuple[str, ...] = ()
+    excluded_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
