@@ -1,9 +1,11 @@
 """`python -m bench.memory.cost`: CPU time of programs that allocate much, alone and under each tool, in alternated
-rounds. Of heaptrack only what it does inside the program; memray of Python programs; massif in the first round only."""
+rounds. Of heaptrack only what it does inside the program; memray, where it is installed, of Python programs; massif in
+the first round only."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shlex
@@ -136,7 +138,7 @@ def _under_tools(subject: _Subject, folder: Path, *, with_massif: bool) -> Itera
     if _HEAPTRACK.exists():
         settings = [f"LD_PRELOAD={_HEAPTRACK}", f"DUMP_HEAPTRACK_OUTPUT={folder / 'heaptrack'}"]
         yield "heaptrack", _cost(subject, ["env", *settings, *subject.command])
-    if subject.python:
+    if subject.python and importlib.util.find_spec("memray"):
         tool = ["-m", "memray", "run", "--native", "-f", "-q", "-o", str(folder / "memray")]
         yield "memray", _cost(subject, [*subject.command[: subject.python], *tool, *subject.command[subject.python :]])
     if with_massif and shutil.which("valgrind"):
