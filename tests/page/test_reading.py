@@ -230,9 +230,11 @@ def test_on_a_phone_confidence_is_there_and_no_table_is_clipped(opened: Any) -> 
 def test_shares_stand_beside_lines_that_are_longer_than_the_page(opened: Any, width: int) -> None:
     # GIVEN a page with a long line of source
     page = opened("slower", width=width)
-    page.locator(".source .line code").last.evaluate("one => { one.textContent = 'x'.repeat(400) }")
-    box = page.locator(".source .code").first.bounding_box()
-    for share in page.locator(".source .share").all():
+    block = page.locator(".source .code").first
+    block.locator(".line code").last.evaluate("one => { one.textContent = 'x'.repeat(400) }")
+    box, shares = block.bounding_box(), block.locator(".share").all()
+    assert shares
+    for share in shares:
         shown = share.bounding_box()
         assert shown["x"] >= box["x"] and shown["x"] + shown["width"] <= box["x"] + box["width"]
 

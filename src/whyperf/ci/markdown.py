@@ -174,7 +174,7 @@ def _bounded(parts: list[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Words in a sentence."""
+    """Words in a sentence: nothing in it links, mentions, formats or breaks a table."""
     marked = _LINKED.sub(_part, printable(text).strip())
     parts = [_escaped(part) for part in marked.split("\0")]
     return _LINE_START.sub(_unlike_a_list, _COMMENT.join(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import time
@@ -68,7 +69,9 @@ def _sealed(outcomes: Outcomes, shown: Steps) -> dict[Side, list[Path]]:
 
     symbols = DebugInfo()
     paths = {side: [outcome.path for outcome in runs] for side, runs in outcomes.items()}
-    for done, path in enumerate(every := [*paths[Side.GOOD], *paths[Side.BAD]]):
+    # In turns: the later ones know the code that was read for the earlier ones.
+    pairs = itertools.zip_longest(paths[Side.GOOD], paths[Side.BAD])
+    for done, path in enumerate(every := [path for pair in pairs for path in pair if path is not None]):
         shown.step(f"reading {path.name}", done / len(every), None)
         seal(path, symbols=symbols)
     return paths

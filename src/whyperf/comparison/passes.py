@@ -35,7 +35,7 @@ _BY_OPTION = {
     "--trace": PassChoice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
     "--clock": PassChoice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
 }
-_WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads, because kernel events named nobody")
+_WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads, because kernel events did not tell who waits")
 _MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
 _PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
 _COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
@@ -53,7 +53,8 @@ def further_pass(
     asked = None if step is None else _BY_OPTION.get(step.options[0])
     if asked is not None and asked.kind not in taken:
         return asked
-    if asked is not None and asked.kind is Pass.TRACE and Pass.WAITS not in taken and not verdict.suspects:
+    waits_for_nobody_known = not verdict.suspects and verdict.symptom.kind != "external"
+    if asked is not None and asked.kind is Pass.TRACE and Pass.WAITS not in taken and waits_for_nobody_known:
         return _WITHOUT_EVENTS
     if not _needs_cpu_time(verdict):
         return _PROVE if wants_proof and Pass.PROOF not in taken else None

@@ -122,7 +122,8 @@ def _nothing(path: str, build_id: str, note: str, elf: ElfFile | None = None) ->
 
 
 def fetch_debug_file(build_id: str) -> Path | None:
-    """The debug file of a binary that is no longer here; libdebuginfod keeps its own cache."""
+    """The debug file of a binary that is no longer here, from the servers in DEBUGINFOD_URLS; nobody is asked without
+    it. libdebuginfod keeps its own cache."""
     if not os.environ.get("DEBUGINFOD_URLS", "").strip():
         return None
     try:

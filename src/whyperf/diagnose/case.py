@@ -104,8 +104,12 @@ class Case:
         if measures is None:
             return self.measures, growth
         own = growth_of(self.good, self.bad, measures, self.settings)
-        left_out = self.measures.wall.excess - measures.wall.excess
-        own = replace(own, thread_cpu_wait_s=max(own.thread_cpu_wait_s - left_out, 0.0))
+        left_out = max(self.measures.wall.excess - measures.wall.excess, 0.0)
+        own = replace(
+            own,
+            cpu_wait_s=max(own.cpu_wait_s - left_out, 0.0),
+            thread_cpu_wait_s=max(own.thread_cpu_wait_s - left_out, 0.0),
+        )
         return (
             (measures, own) if own.wall is Direction.GREW and is_waited(own, self.settings) else (self.measures, growth)
         )

@@ -155,12 +155,16 @@ def _next(case: Case, decision: Decision, joined: Joined, possible: Possible) ->
         traced=all(run.manifest.trace is not None for run in case.runs),
         waits=case.recorded_waits,
         fewest_runs=min(len(case.good), len(case.bad)),
-        inlined=frozenset(name for run in case.runs for name in run.inlined_everywhere),
+        inlined=_inlined_everywhere(case.runs) if decision.symptom.kind == "cpu" else frozenset(),
         unseen=decision.unseen,
         memory=all(holds_memory(run.recording) for run in case.runs),
     )
     here = possible if can_go_deep(case.runs) else KnownPossible(possible.trace)
     return next_step(decision.symptom, joined, recordings, here, case.settings)
+
+
+def _inlined_everywhere(runs: Sequence[Run]) -> frozenset[str]:
+    return frozenset(name for run in runs for name in run.inlined_everywhere)
 
 
 def _concerned(case: Case, decision: Decision, joined: Joined) -> set[str]:

@@ -157,7 +157,7 @@ class _Deep:
             command = compare_again(self.good, self.bad, "--deep", "--symptom", str(self.spec))
             notes += lifecycle_reminder((*self.good, *self.bad))
         verb = "More" if change.amount > 0 else "Fewer"
-        times = f": {count(change.bad / change.good)} times as many" if min(change.good, change.bad) > 0 else ""
+        times = f": {_ratio(change.bad / change.good)} times as many" if min(change.good, change.bad) > 0 else ""
         sentence = f"{verb} {self.relations.symptom}: {count(change.bad)}, not {count(change.good)}{times}."
         return self._verdict(VerdictKind.DIFFERENCE, sentence, suspects=suspects, notes=notes, next_command=command)
 
@@ -293,3 +293,7 @@ def _mean_cpu_time(side: Sequence[Run]) -> _CpuTime:
 
 def _executions(run: Run) -> float:
     return run.manifest.deep.executions if run.manifest.deep is not None else 0.0
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2g}" if value < 1 else count(value)

@@ -93,7 +93,6 @@ def test_more_evidence_never_hurts_a_suspect(said, trust, engine, thing, score):
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 @given(claims(), TRUSTS, st.data())
 def test_a_higher_score_never_costs_a_rank(said, trust, data):
     assume(said)

@@ -158,6 +158,31 @@ def test_time_in_the_run_queue_is_neither_cpu_time_nor_a_wait(queued, clock):
     assert not any("without getting a CPU" in note for note in verdict.notes)
 
 
+def test_a_run_queue_that_was_longer_in_good_runs_is_nobodys_wait():
+    # GIVEN good runs that queued for 5 s, and bad ones that wait for a lock instead, beside a thread that queued for a moment
+    def side(locked_s, queued_s, beside_s):
+        wall_s = 3.0 + locked_s + queued_s
+        threads = (
+            thread("tool", wall_s, 3.0, queued_s, main=True, futex=locked_s),
+            thread("other", wall_s, 0.5, beside_s),
+        )
+        return runs(STACKS, wall_s=wall_s, cpu_wait_s=queued_s, main_cpu_wait_s=queued_s, thread_times=threads)
+
+    verdict = diagnose(side(0.1, 5.0, 0.0), side(4.1, 0.1, 0.1))
+    assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s")
+    assert not any("without getting a CPU" in note for note in verdict.notes)
+
+
+def test_of_a_server_that_is_stopped_the_run_queue_is_taken_off_once_too():
+    def side(locked_s, queued_s):
+        wall_s = 3.0 + locked_s + queued_s
+        worker = thread("worker", wall_s, 3.0, queued_s, futex=locked_s)
+        return runs(STACKS, wall_s=wall_s, cpu_wait_s=queued_s, stopped_by="driver", thread_times=(worker,))
+
+    verdict = diagnose(side(0.1, 0.1), side(1.3, 2.0))
+    assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s")
+
+
 def test_a_cpu_quota_is_named():
     good = runs(STACKS, wall_s=3.1, main_cpu_wait_s=0.0)
     bad = runs(

@@ -43,7 +43,6 @@ def scipy_statistic(first, second) -> float:
 
 @pytest.mark.thorough
 @unhurried
-@pytest.mark.thorough
 @given(st.one_of(few, any_integers), st.one_of(few, any_integers))
 def test_anderson_darling_is_scipys(first, second):
     good, bad = sorted_pair(first, second)
@@ -113,7 +112,6 @@ def test_run_lengths_are_those_of_groupby(values):
 
 @pytest.mark.thorough
 @unhurried
-@pytest.mark.thorough
 @given(st.integers(2, 5), st.integers(2, 5), st.integers(2, 6), st.integers(0, 10**6))
 def test_permutation_p_is_exact_where_there_are_few_arrangements(good, bad, bins, seed):
     # GIVEN blocks of readings as histograms

@@ -45,7 +45,7 @@ class PlanBuilder:
         )
 
     def plan_of_slots(self, build_id: str) -> PatchPlan:
-        """Where increments are slots: numbers that the target fills in, and that may take as much room."""
+        """Where increments are slots: numbers that the target fills in; each has the room of an increment."""
         self._stubs += bytes(self._increment_bytes)
         self._increments.sort()
         return self.plan(build_id, PlanFlags.NONE)

@@ -17,7 +17,6 @@ from whyperf.engines.run import Run
 from whyperf.recording.names.identity import is_named_by_address
 
 _IT = "It "
-_IT = "It "
 
 
 def lifted(joined: Joined, bad: Sequence[Run], excess: Excess | None) -> Joined:

@@ -103,7 +103,7 @@ class _Threads:
     """Threads of all lives: the sampler's rows first, as its samples name them."""
 
     def __init__(self, participants: Participants, lives: Lives, traced: Traced) -> None:
-        self._cast = participants
+        self._participants = participants
         self._lives = lives
         self._row = {id(life): row for row, life in enumerate(lives.all)}
         of_sampled = np.full(len(participants.processes) + 1, -1, np.int32)
@@ -140,9 +140,9 @@ class _Threads:
         return Participants(
             processes=processes,
             threads=tuple(self._threads),
-            sample_process=self._of_sampled[self._cast.sample_process],
-            sample_thread=self._cast.sample_thread,
-            note_process=tuple(int(self._of_sampled[row]) for row in self._cast.note_process),
+            sample_process=self._of_sampled[self._participants.sample_process],
+            sample_thread=self._participants.sample_thread,
+            note_process=tuple(int(self._of_sampled[row]) for row in self._participants.note_process),
         )
 
     def _thread(self, key: int, life: Life, time: int, until: int) -> int:

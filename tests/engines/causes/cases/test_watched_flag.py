@@ -32,7 +32,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_who_writes_a_watched_variable_is_known(program: Path) -> None:
     # GIVEN a main loop that polls what a worker sets, late: it sleeps, which a busy machine does not change
     command = Command(program.parent)
-    said = command("record", "--trace", "--watch", "ready", "-o", "late", "--", str(program), "asleep").stderr
+    said = command(
+        "record", "--trace", "--watch", "ready", "--force", "-o", "late", "--", str(program), "asleep"
+    ).stderr
     if "could not be watched" in said:
         pytest.skip(said)
     # WHEN
@@ -47,7 +49,9 @@ def test_who_writes_a_watched_variable_is_known(program: Path) -> None:
 @needs_bpf
 def test_without_it_the_variables_to_watch_are_suggested_and_a_wrong_name_is_told(program: Path) -> None:
     command = Command(program.parent)
-    said = command("record", "--trace", "--watch", "reday", "-o", "blind", "--", str(program), "asleep").stderr
+    said = command(
+        "record", "--trace", "--watch", "reday", "--force", "-o", "blind", "--", str(program), "asleep"
+    ).stderr
     # WHEN
     notes = diagnosed(command, "blind")["notes"]
     assert isinstance(notes, list)

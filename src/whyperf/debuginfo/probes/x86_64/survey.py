@@ -26,8 +26,7 @@ from whyperf.debuginfo.machines.x86_64.control import direct_target, instruction
 from whyperf.debuginfo.probes.back_edges import back_edges
 from whyperf.debuginfo.probes.pointers import pointed_at
 from whyperf.debuginfo.probes.stretches import Stretch, stretches
-from whyperf.debuginfo.probes.survey import Leaving
-from whyperf.debuginfo.probes.survey import SurveyedFunction as AnyFunction
+from whyperf.debuginfo.probes.survey import Leaving, SurveyedFunction
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
 
 _NOT_AN_INSTRUCTION = ".byte"
@@ -62,7 +61,7 @@ class Iterating:
 
 
 @dataclass(frozen=True)
-class X86Function(AnyFunction):
+class X86Function(SurveyedFunction):
     leaving: tuple[X86Leaving, ...]
     content: bytes
     first: tuple[Row, ...]
