@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -262,8 +261,8 @@ def _library(name: str, flags: str, compilers: tuple[str, str], patch: Path | No
     def make(folder: Path) -> None:
         source = (debian_source if recipe.in_debian else python_source)(recipe.distribution)
         if recipe.inside:
-            with tarfile.open(source / recipe.inside) as packed:
-                packed.extractall(folder / "unpacked", filter="data")
+            (folder / "unpacked").mkdir()
+            run(["tar", "-xf", source / recipe.inside], folder / "unpacked")
             (source,) = (folder / "unpacked").iterdir()
         shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
         if patch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import re
 import sys
-import tarfile
 from pathlib import Path
 
 from bench.cache import SubjectError, cache_folder, kept, locked, run
@@ -25,8 +24,7 @@ def python_source(distribution: str) -> Path:
         archive = next(folder.glob("*.tar.gz"), None)
         if archive is None:
             raise SubjectError(f"{distribution} has no source distribution in the configured Python index.")
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+        run(["tar", "-xf", archive], folder)
 
     folder = kept(f"source-{distribution}", [distribution], make)
     return next(path for path in folder.iterdir() if path.is_dir())

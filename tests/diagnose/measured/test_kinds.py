@@ -159,7 +159,7 @@ def test_time_in_the_run_queue_is_neither_cpu_time_nor_a_wait(queued, clock):
 
 
 def test_a_run_queue_that_was_longer_in_good_runs_is_nobodys_wait():
-    # GIVEN good runs that queued for 5 s, and bad ones that wait for a lock instead, beside a thread that queued for a moment
+    # GIVEN good runs that queued for 5 s, and bad ones that wait for a lock, beside a thread that queued for a moment
     def side(locked_s, queued_s, beside_s):
         wall_s = 3.0 + locked_s + queued_s
         threads = (
