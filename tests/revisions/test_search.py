@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whyperf.revisions.noise import Batch, noise_of
@@ -79,6 +79,7 @@ def plainly(oracle: Oracle, commits: int) -> int:
     st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1), st.sets(st.integers(0, n - 1))))
 )
 @settings(max_examples=60, deadline=None)
+@example((20, 19, set(range(18))))  # nearly all that there is, before anybody has looked
 def test_without_noise_it_is_right_whatever_does_not_build(case: tuple[int, int, set[int]]) -> None:
     commits, first, broken = case
     oracle = Oracle(first, 3.0, lambda _: 0.0, random.Random(1), frozenset(broken))

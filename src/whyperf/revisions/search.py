@@ -141,9 +141,8 @@ def find(prior: Sequence[float], runs: CommitRuns, settings: SearchSettings) -> 
         return
     while True:
         yield state
-        if state.answer.probability >= settings.sure:
-            break
-        commit = next_commit(state.posterior, state.skipped)
+        is_sure = state.answer.probability >= settings.sure
+        commit = _open_end(state) if is_sure else next_commit(state.posterior, state.skipped)
         if commit is None:
             break
         if len(state.comparisons) >= settings.most_comparisons:
@@ -161,6 +160,13 @@ def find(prior: Sequence[float], runs: CommitRuns, settings: SearchSettings) -> 
         comparisons = (*state.comparisons, CommitComparison(commit, batch))
         state = Progressed(state.prior, state.calibration, comparisons, state.skipped)
     yield SearchResult(state, SearchEnding.FOUND)
+
+
+def _open_end(state: Progressed) -> int | None:
+    """A commit at an end of the answer that nobody has looked at: its probability is only what was thought before."""
+    answer, compared = state.answer, {one.commit for one in state.comparisons}
+    ends = [answer.first - 1, answer.last]
+    return next((one for one in ends if 0 <= one < len(state.prior) - 1 and one not in compared), None)
 
 
 def _calibrated(runs: CommitRuns, settings: SearchSettings) -> Batch:
