@@ -10,7 +10,8 @@ PACKAGES := gcc libc6-dev make cmake ninja-build pkg-config python3-dev python3-
 	clang llvm libbpf-dev bpftool valgrind
 TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwind-dev libc6-dbg $(FOREIGN_$(MACHINE)) musl-tools busybox-static \
 	redis-server redis-tools procps iproute2 chromium protobuf-compiler golang-github-google-pprof-dev nginx \
-	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev fish qemu-user-static libjemalloc-dev libgoogle-perftools-dev $(SOURCE_PACKAGES)
+	apache2-utils linux-perf liburing-dev libglib2.0-dev libuv1-dev git hyperfine libbenchmark-dev fish qemu-user-static libjemalloc-dev libgoogle-perftools-dev $(SOURCE_PACKAGES) \
+	$(shell command -v rustc >/dev/null || echo rustc)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(ODD_PACKAGES) $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines; an emulator runs what they make.
 FOREIGN_x86_64 := gcc-multilib gcc-aarch64-linux-gnu

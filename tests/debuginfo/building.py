@@ -59,7 +59,7 @@ class Builder:
 @cache
 def _built(root: Path, compiler: str, sources: tuple[Path, ...], flags: tuple[str, ...]) -> Path:
     folder = root / "".join([sources[0].stem, compiler, *flags]).replace("/", "-")
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     # Split debug files and relative file names are found through the folder of the compilation.
     program = folder / "program"
     run(compiler, *flags, *sources, "-o", program, cwd=folder)

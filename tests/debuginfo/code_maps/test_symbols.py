@@ -136,6 +136,7 @@ def test_rust_names(build: Builder, described: Describe, mangling: str) -> None:
 
 
 def test_rust_lines(build: Builder, described: Describe) -> None:
+    needed("rustc")
     binary = described(build.rust("-O", "-g"))
     found = [
         chain for chain in chains(binary, addresses_within(binary, 2000)) if chain and chain[-1][1].endswith("shop.rs")
