@@ -74,6 +74,6 @@ def without_valgrind(folder: Path) -> dict[str, str]:
     folder.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for file in Path(place).iterdir() if Path(place).is_dir() else ():
-            if not file.name.startswith("valgrind") and not (folder / file.name).exists():
+            if not file.name.startswith("valgrind") and not os.path.lexists(folder / file.name):
                 (folder / file.name).symlink_to(file)
     return {"PATH": str(folder)}
