@@ -53,6 +53,7 @@ def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> No
     assert sorted(names(found.suspects)) == sorted(names(verdict.suspects))
     known = next(one for one in verdict.suspects if one.function == "rehash")
     assert found.suspects[0].function == "rehash" and found.suspects[0].share == known.share
+    assert (found.suspects[0].confidence, found.suspects[0].doubt) == ("high", "")
     assert found.suspects[0].origin is not None
 
 

@@ -53,8 +53,8 @@ def further_pass(
     asked = None if step is None else _BY_OPTION.get(step.options[0])
     if asked is not None and asked.kind not in taken:
         return asked
-    waits_for_nobody_known = not verdict.suspects and verdict.symptom.kind != "external"
-    if asked is not None and asked.kind is Pass.TRACE and Pass.WAITS not in taken and waits_for_nobody_known:
+    is_open = not verdict.suspects and verdict.symptom.kind != "external"
+    if is_open and asked is not None and asked.kind is Pass.TRACE and Pass.WAITS not in taken:
         return _WITHOUT_EVENTS
     if not _needs_cpu_time(verdict):
         return _PROVE if wants_proof and Pass.PROOF not in taken else None

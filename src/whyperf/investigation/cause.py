@@ -48,12 +48,13 @@ def _led_by(
     """With the maker first: a suspect already, or a new one that answers for what the payer was charged with."""
     others = [one for one in verdict.suspects if one is not payer]
     if maker.function == payer.function:
-        return _ranked(verdict, [replace(followed, confidence="high" if is_proven else payer.confidence), *others])
+        return _ranked(verdict, [_sure(followed, is_proven=is_proven), *others])
     known = next((one for one in others if one.function == maker.function), None)
     if known is not None:
         told = replace(known, origin=followed.origin, proofs=followed.proofs)
-        first = replace(told, confidence="high" if is_proven else known.confidence)
-        return _ranked(verdict, [first, *(one for one in verdict.suspects if one is not known)])
+        return _ranked(
+            verdict, [_sure(told, is_proven=is_proven), *(one for one in verdict.suspects if one is not known)]
+        )
     cause = replace(
         followed,
         function=maker.function,
@@ -63,7 +64,7 @@ def _led_by(
         block=0,
         decided_by=0,
         path=(),
-        confidence="high" if is_proven else "medium",
+        confidence="medium",
         why=why,
         variables=(),
         evidence=(Evidence("origin", 1, payer.score, Detail()),),
@@ -71,7 +72,12 @@ def _led_by(
         change=None,
         commits=(),
     )
-    return _ranked(verdict, [cause, _paying(payer, maker), *others])
+    return _ranked(verdict, [_sure(cause, is_proven=is_proven), _paying(payer, maker), *others])
+
+
+def _sure(suspect: Suspect, *, is_proven: bool) -> Suspect:
+    """What is proven is not doubted any more."""
+    return replace(suspect, confidence="high", doubt="") if is_proven else suspect
 
 
 def _paying(payer: Suspect, maker: Hop | Proof) -> Suspect:
