@@ -94,13 +94,19 @@ static bool append_owner(PyObject *list, const struct whyperf_slot *slot) {
     return appended;
 }
 
+// Those above have never been taken. The target could have written any number.
+static uint32_t usable_slots(const struct whyperf_session *session) {
+    uint32_t slots = atomic_load_explicit(&session->slots, memory_order_acquire);
+    return slots < WHYPERF_SLOTS ? slots : WHYPERF_SLOTS;
+}
+
 static PyObject *live(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     struct drainer *drainer = enter(self);
     if (!drainer)
         return NULL;
     PyObject *list = PyList_New(0);
     const struct whyperf_slot *slots = whyperf_slots(drainer->rings.session);
-    for (uint32_t i = 0; list && i < WHYPERF_SLOTS; i++)
+    for (uint32_t i = 0, usable = usable_slots(drainer->rings.session); list && i < usable; i++)
         if (atomic_load_explicit(&slots[i].state, memory_order_acquire) == WHYPERF_SLOT_TAKEN &&
             !append_owner(list, &slots[i]))
             Py_CLEAR(list);

@@ -1,4 +1,5 @@
 // whyperf.collect._stacks: walking other processes' stacks from outside. Its API is documented in _stacks.pyi.
+#define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -9,6 +10,7 @@
 #include "unwind/call_code.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,29 +105,116 @@ static PyObject *reader_forget(Reader *self, PyObject *argument) {
     Py_RETURN_NONE;
 }
 
-static PyObject *reader_blocked(Reader *self, PyObject *arguments) {
-    int pid, tid, error = 0;
-    if (!PyArg_ParseTuple(arguments, "ii:blocked", &pid, &tid))
-        return NULL;
-    const struct blocked_thread *thread = NULL;
+// What one look found.
+struct seen {
+    pid_t pid, tid;
     enum blocked_state state;
-    PyObject *pcs = NULL, *result = NULL;
+    int error; // of BLOCKED_FAILED
+    const struct blocked_thread *thread;
+};
+
+static void look_at(struct watcher *watcher, struct seen *all, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        struct seen *seen = &all[i];
+        seen->state = watch_thread(watcher, seen->pid, seen->tid, &seen->thread);
+        seen->error = errno;
+        if (seen->state != BLOCKED_FAILED)
+            continue;
+        for (Py_ssize_t before = 0; before < i; before++) // what was seen of it before is gone with it
+            if (all[before].pid == seen->pid && all[before].tid == seen->tid)
+                all[before] = *seen;
+    }
+}
+
+// The stack of a thread that waits, None for one that runs, the error for one that cannot be looked at.
+static PyObject *seen_object(const struct seen *seen) {
+    if (seen->state == BLOCKED_FAILED)
+        return PyLong_FromLong(seen->error);
+    if (seen->state == BLOCKED_RUNNING)
+        Py_RETURN_NONE;
+    const struct blocked_thread *thread = seen->thread;
+    PyObject *pcs = list_of_pcs(thread->pcs, thread->depth);
+    return pcs ? Py_BuildValue("LNiO", (long long)thread->number, pcs, thread->cut,
+                               seen->state == BLOCKED_MOVED ? Py_True : Py_False)
+               : NULL;
+}
+
+static PyObject *seen_list(const struct seen *all, Py_ssize_t count) {
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t i = 0; list && i < count; i++) {
+        PyObject *one = seen_object(&all[i]);
+        if (!one)
+            Py_CLEAR(list);
+        else
+            PyList_SetItem(list, i, one);
+    }
+    return list;
+}
+
+static bool read_threads(PyObject *threads, struct seen *all, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *one = PyList_GetItem(threads, i);
+        int pid, tid;
+        if (!one || !PyArg_ParseTuple(one, "ii", &pid, &tid))
+            return false;
+        all[i].pid = pid;
+        all[i].tid = tid;
+    }
+    return true;
+}
+
+// Sleeps until the moment, or until there is something to read; whether the moment has come.
+static bool sleep_until(uint64_t moment, int wake) {
+    for (;;) {
+        uint64_t now = monotonic_ns();
+        if (now >= moment)
+            return true;
+        struct timespec left = {(time_t)((moment - now) / 1000000000u), (long)((moment - now) % 1000000000u)};
+        struct pollfd woken = {.fd = wake, .events = POLLIN};
+        int ready = ppoll(&woken, 1, &left, NULL);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return false;
+    }
+}
+
+static PyObject *reader_look(Reader *self, PyObject *arguments) {
+    PyObject *threads;
+    unsigned long long moment;
+    int wake;
+    if (!PyArg_ParseTuple(arguments, "O!Ki:look", &PyList_Type, &threads, &moment, &wake))
+        return NULL;
+    Py_ssize_t count = PyList_Size(threads);
+    struct seen *all = calloc((size_t)count + 1, sizeof *all);
+    if (!all)
+        return PyErr_NoMemory();
+    PyObject *list = NULL;
+    unsigned long long looked = 0;
+    bool has_come = false;
+    if (read_threads(threads, all, count)) {
+        reader_enter(self);
+        Py_BEGIN_ALLOW_THREADS;
+        has_come = sleep_until(moment, wake);
+        looked = monotonic_ns();
+        if (has_come)
+            look_at(self->watcher, all, count);
+        Py_END_ALLOW_THREADS;
+        list = has_come ? seen_list(all, count) : PyList_New(0);
+        reader_leave(self);
+    }
+    free(all);
+    return list ? Py_BuildValue("KN", looked, list) : NULL;
+}
+
+static PyObject *reader_blocked(Reader *self, PyObject *arguments) {
+    struct seen seen = {0};
+    if (!PyArg_ParseTuple(arguments, "ii:blocked", &seen.pid, &seen.tid))
+        return NULL;
     reader_enter(self);
     Py_BEGIN_ALLOW_THREADS;
-    state = watch_thread(self->watcher, pid, tid, &thread);
-    error = errno;
+    look_at(self->watcher, &seen, 1);
     Py_END_ALLOW_THREADS;
-    if (state == BLOCKED_MOVED || state == BLOCKED_UNMOVED) {
-        pcs = list_of_pcs(thread->pcs, thread->depth);
-        if (pcs)
-            result = Py_BuildValue("LNiO", (long long)thread->number, pcs, thread->cut,
-                                   state == BLOCKED_MOVED ? Py_True : Py_False);
-    }
+    PyObject *result = seen.state == BLOCKED_FAILED ? raise_errno(seen.error) : seen_object(&seen);
     reader_leave(self);
-    if (state == BLOCKED_FAILED)
-        return raise_errno(error);
-    if (state == BLOCKED_RUNNING)
-        Py_RETURN_NONE;
     return result;
 }
 
@@ -225,6 +314,7 @@ static PyMethodDef reader_methods[] = {
     {"refresh", (PyCFunction)reader_refresh, METH_O, NULL},
     {"forget", (PyCFunction)reader_forget, METH_O, NULL},
     {"blocked", (PyCFunction)reader_blocked, METH_VARARGS, NULL},
+    {"look", (PyCFunction)reader_look, METH_VARARGS, NULL},
     {"unwind", (PyCFunction)reader_unwind, METH_VARARGS, NULL},
     {"modules", (PyCFunction)reader_modules, METH_O, NULL},
     {0},

@@ -132,19 +132,15 @@ static bool find_frame_pointer(const struct process *process, struct frame_dista
     return true;
 }
 
-void walk_blocked(const struct process *process, struct frame_distances *distances, uint64_t sp, uint64_t pc,
-                  struct walk *walk) {
-    struct remote_window window;
-    window.pid = process->pid;
-    window.start = 0;
-    window.size = 0;
+void walk_blocked(const struct process *process, struct frame_distances *distances, struct remote_window *window,
+                  uint64_t sp, uint64_t pc, struct walk *walk) {
     struct unwind_cursor cursor = {.pc_is_exact = true};
     cursor.registers.value[UNWIND_SP] = sp;
     cursor.registers.value[UNWIND_PC] = pc;
     cursor.registers.known = unwind_bit(UNWIND_SP) | unwind_bit(UNWIND_PC);
-    struct stack_access access = {remote_window_read, NULL, &window};
+    struct stack_access access = {remote_window_read, NULL, window};
     begin(walk, pc);
     do {
         walk_on(&cursor, process->unwind, &access, walk);
-    } while (walk->cut == WHYPERF_CUT_REGISTER && find_frame_pointer(process, distances, &window, &cursor));
+    } while (walk->cut == WHYPERF_CUT_REGISTER && find_frame_pointer(process, distances, window, &cursor));
 }

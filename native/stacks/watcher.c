@@ -37,64 +37,64 @@ static struct blocked_thread **thread_link(struct blocked_threads *threads, pid_
 static void drop_thread(struct blocked_threads *threads, struct blocked_thread **link) {
     struct blocked_thread *thread = *link;
     *link = thread->next;
-    if (thread->schedule >= 0) {
-        close(thread->schedule);
-        threads->descriptors--;
-    }
+    for (unsigned which = 0; which < THREAD_FILES; which++)
+        if (thread->files[which] >= 0) {
+            close(thread->files[which]);
+            threads->descriptors--;
+        }
     free(thread->pcs);
     free(thread);
 }
 
-// How often the thread has been scheduled. Empty where the kernel does not tell. False with errno when it is gone.
-static bool read_schedule(struct blocked_threads *threads, struct blocked_thread *thread, char text[64]) {
-    enum { DESCRIPTORS_MAX = 256 };
-    int fd = thread->schedule;
+// What a file of the thread says now. It stays open, so that the next time takes a single read.
+static bool read_kept(struct blocked_threads *threads, struct blocked_thread *thread, enum thread_file which, char *text,
+                      size_t size) {
+    enum { DESCRIPTORS_MAX = 512 };
+    static const char *const names[THREAD_FILES] = {[SCHEDULE] = "schedstat", [SYSTEM_CALL] = "syscall"};
+    int fd = thread->files[which];
     if (fd < 0)
-        fd = open_task_file(thread->pid, thread->tid, "schedstat");
-    text[0] = '\0';
-    if (fd < 0) {
-        // Absent from kernels without scheduler statistics, but then the thread's folder is there.
-        int other = open_task_file(thread->pid, thread->tid, "");
-        if (other < 0)
-            return false;
-        close(other);
-        return true;
-    }
-    bool there = read_text(fd, text, 64);
+        fd = open_task_file(thread->pid, thread->tid, names[which]);
+    if (fd < 0)
+        return false;
+    bool there = read_text(fd, text, size);
     int error = errno;
-    if (thread->schedule < 0 && there && threads->descriptors < DESCRIPTORS_MAX) {
-        thread->schedule = fd;
+    if (thread->files[which] < 0 && there && threads->descriptors < DESCRIPTORS_MAX) {
+        thread->files[which] = fd;
         threads->descriptors++;
-    } else if (thread->schedule < 0) {
+    } else if (thread->files[which] < 0) {
         close(fd);
     }
     errno = error;
     return there;
 }
 
-static bool read_system_call(const struct blocked_thread *thread, char *text, size_t size) {
-    int fd = open_task_file(thread->pid, thread->tid, "syscall");
-    if (fd < 0)
+// How often the thread has been scheduled. Empty where the kernel does not tell. False with errno when it is gone.
+static bool read_schedule(struct blocked_threads *threads, struct blocked_thread *thread, char text[64]) {
+    text[0] = '\0';
+    if (read_kept(threads, thread, SCHEDULE, text, 64))
+        return true;
+    if (thread->files[SCHEDULE] >= 0 || errno != ENOENT)
         return false;
-    bool there = read_text(fd, text, size);
-    int error = errno;
-    close(fd);
-    errno = error;
-    return there;
+    // Absent from kernels without scheduler statistics, but then the thread's folder is there.
+    int folder = open_task_file(thread->pid, thread->tid, "");
+    if (folder < 0)
+        return false;
+    close(folder);
+    return true;
 }
 
 // "NUMBER arguments... sp pc", or "-1 sp pc" for a thread that sleeps outside a system call (in a page fault).
-static bool parse_system_call(const char *text, int64_t *number, uint64_t *sp, uint64_t *pc) {
+static bool parse_system_call(const char *text, struct waiting_place *place) {
     const char *before_last = NULL, *last = NULL;
     for (const char *at = strchr(text, ' '); at; at = strchr(at + 1, ' ')) {
         before_last = last;
         last = at;
     }
-    if (!before_last || sscanf(text, "%" SCNd64, number) != 1)
+    if (!before_last || sscanf(text, "%" SCNd64, &place->number) != 1)
         return false;
-    *sp = strtoull(before_last, NULL, 16);
-    *pc = strtoull(last, NULL, 16);
-    return *sp != 0;
+    place->sp = strtoull(before_last, NULL, 16);
+    place->pc = strtoull(last, NULL, 16);
+    return place->sp != 0;
 }
 
 static void forget_process(struct watcher *watcher, pid_t pid) {
@@ -157,42 +157,78 @@ static bool same_walk(const struct blocked_thread *thread, const struct walk *wa
            memcmp(thread->pcs, walk->pcs, walk->depth * sizeof *walk->pcs) == 0;
 }
 
-// One look at a thread.
-static enum blocked_state look(struct watcher *watcher, struct blocked_thread *thread) {
+static bool keep_place(struct blocked_thread *thread, const struct waiting_place *place) {
+    struct walk walk = {.depth = 1, .cut = CUT_WENT_ON};
+    walk.pcs[0] = place->pc;
+    thread->number = place->number;
+    thread->seen = false;
+    return keep_walk(thread, &walk);
+}
+
+static bool same_place(const struct waiting_place *a, const struct waiting_place *b) {
+    return a->number == b->number && a->sp == b->sp && a->pc == b->pc;
+}
+
+// One look at a thread. Between both looks at its schedule lies nothing but what must be of one moment: many waits for
+// storage are over after some microseconds.
+static enum blocked_state look(struct watcher *watcher, struct blocked_thread *thread, struct waiting_place *place) {
     char before[sizeof thread->scheduled], after[sizeof thread->scheduled], system_call[sizeof thread->system_call];
-    if (!read_schedule(&watcher->threads, thread, before))
+    struct blocked_threads *threads = &watcher->threads;
+    if (!read_schedule(threads, thread, before))
         return BLOCKED_FAILED;
     if (thread->seen && before[0] && strcmp(before, thread->scheduled) == 0)
         return BLOCKED_UNMOVED;
-    if (!read_system_call(thread, system_call, sizeof system_call))
+    if (!read_kept(threads, thread, SYSTEM_CALL, system_call, sizeof system_call))
         return BLOCKED_FAILED;
-    uint64_t sp, pc;
-    int64_t number;
-    if (!parse_system_call(system_call, &number, &sp, &pc)) {
+    if (!parse_system_call(system_call, place)) {
         thread->seen = false;
         return BLOCKED_RUNNING;
     }
+    remote_window_open(&watcher->window, thread->pid, place->sp);
+    if (!read_schedule(threads, thread, after))
+        return BLOCKED_FAILED;
+    thread->seen = thread->seen && strcmp(before, after) == 0;
+    if (strcmp(before, after) != 0)
+        return BLOCKED_TORN;
     struct process *process = watch_process(watcher, thread->pid);
     if (!process)
         return BLOCKED_FAILED;
-    walk_blocked(process, &watcher->distances, sp, pc, &watcher->walk);
+    walk_blocked(process, &watcher->distances, &watcher->window, place->sp, place->pc, &watcher->walk);
     if (refresh_after(watcher, process, &watcher->walk))
-        walk_blocked(process, &watcher->distances, sp, pc, &watcher->walk);
-    if (!read_schedule(&watcher->threads, thread, after))
-        return BLOCKED_FAILED;
-    if (strcmp(before, after) != 0) {
-        thread->seen = false;
-        return BLOCKED_TORN;
+        walk_blocked(process, &watcher->distances, &watcher->window, place->sp, place->pc, &watcher->walk);
+    if (watcher->window.moved) {
+        if (!read_schedule(threads, thread, after))
+            return BLOCKED_FAILED;
+        if (strcmp(before, after) != 0) {
+            thread->seen = false;
+            return BLOCKED_TORN;
+        }
     }
     bool unmoved = thread->seen && !before[0] && strcmp(system_call, thread->system_call) == 0 &&
                    same_walk(thread, &watcher->walk);
     if (!unmoved && !keep_walk(thread, &watcher->walk))
         return BLOCKED_FAILED;
-    thread->number = number;
+    thread->number = place->number;
     thread->seen = true;
     memcpy(thread->scheduled, before, sizeof before);
     memcpy(thread->system_call, system_call, sizeof system_call);
     return unmoved ? BLOCKED_UNMOVED : BLOCKED_MOVED;
+}
+
+// Of a thread that went on while it was looked at: it did wait, and where is known. Its callers are those of another
+// wait at the same place, which soon follows where waits are short.
+static enum blocked_state look_again(struct watcher *watcher, struct blocked_thread *thread,
+                                     const struct waiting_place *place) {
+    enum { LONGEST_NS = 50000 };
+    for (uint64_t began = monotonic_ns(); monotonic_ns() - began < LONGEST_NS;) {
+        struct waiting_place now;
+        enum blocked_state state = look(watcher, thread, &now);
+        if (state == BLOCKED_FAILED || (state == BLOCKED_MOVED && same_place(place, &now)))
+            return state;
+        if (state == BLOCKED_MOVED)
+            break;
+    }
+    return keep_place(thread, place) ? BLOCKED_MOVED : BLOCKED_FAILED;
 }
 
 enum blocked_state watch_thread(struct watcher *watcher, pid_t pid, pid_t tid, const struct blocked_thread **thread) {
@@ -203,13 +239,13 @@ enum blocked_state watch_thread(struct watcher *watcher, pid_t pid, pid_t tid, c
             return BLOCKED_FAILED;
         (*link)->pid = pid;
         (*link)->tid = tid;
-        (*link)->schedule = -1;
+        for (unsigned which = 0; which < THREAD_FILES; which++)
+            (*link)->files[which] = -1;
     }
-    enum blocked_state state = look(watcher, *link);
+    struct waiting_place place;
+    enum blocked_state state = look(watcher, *link, &place);
     if (state == BLOCKED_TORN)
-        state = look(watcher, *link);
-    if (state == BLOCKED_TORN)
-        state = BLOCKED_RUNNING;
+        state = look_again(watcher, *link, &place);
     *thread = *link;
     if (state == BLOCKED_FAILED) {
         int error = is_gone(errno) ? ESRCH : errno;

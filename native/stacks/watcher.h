@@ -2,13 +2,23 @@
 #ifndef WHYPERF_WATCHER_H
 #define WHYPERF_WATCHER_H
 
+#include "stacks/remote.h"
 #include "stacks/walk.h"
 
 enum { THREAD_BUCKETS = 1024 };
 
+// Files of a thread that every look reads.
+enum thread_file { SCHEDULE, SYSTEM_CALL, THREAD_FILES };
+
+// Where a thread waits: a system call, -1 outside of any (in a page fault).
+struct waiting_place {
+    int64_t number;
+    uint64_t sp, pc;
+};
+
 struct blocked_thread {
     pid_t pid, tid;
-    int schedule;       // descriptor of its schedstat, or -1
+    int files[THREAD_FILES]; // descriptors, or -1
     char scheduled[64]; // what that said when the stack was read: it changes whenever the thread runs
     char system_call[192];
     bool seen; // the fields below hold
@@ -28,7 +38,7 @@ enum blocked_state {
     BLOCKED_RUNNING,
     BLOCKED_MOVED,
     BLOCKED_UNMOVED,
-    BLOCKED_TORN, // it ran while its stack was read; watch_thread then looks again and never returns this
+    BLOCKED_TORN, // it went on while its stack was read; watch_thread never returns this
     BLOCKED_FAILED,
 };
 
@@ -38,6 +48,7 @@ struct watcher {
     struct process *processes;
     struct blocked_threads threads;
     struct frame_distances distances;
+    struct remote_window window;
     struct walk walk;
 };
 

@@ -27,8 +27,8 @@ class Watched:
 
 
 @contextlib.contextmanager
-def watched(folder: Path, build: str = "gcc -O0", *arguments: str) -> Iterator[Watched]:
-    program = compile_program(folder / "waiting", PROGRAMS / "waiting.c", *build.split(), "-pthread")
+def watched(folder: Path, build: str = "gcc -O0", *arguments: str, source: str = "waiting.c") -> Iterator[Watched]:
+    program = compile_program(folder / "waiting", PROGRAMS / source, *build.split(), "-pthread")
     process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from tests.report import verdicts
-from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
+from whyperf.comparison.passes import (
+    SHORTEST_BUDGET_S,
+    Pass,
+    fits,
+    functions_first,
+    further_pass,
+    pairs_to_see_waits,
+    seconds_of,
+)
 from whyperf.diagnose.next_command.next_step import NextStep
 
 
@@ -67,6 +75,20 @@ def test_as_many_pairs_again_fit_into_as_long_again() -> None:
     assert fits(seconds_of(Pass.TRACE, first_s / 3, 3), first_s - 0.5)
     assert fits(seconds_of(Pass.COUNTS, first_s / 3, 3), first_s - 0.5)
     assert not fits(seconds_of(Pass.PROOF, first_s / 3, 3), first_s)
+
+
+@pytest.mark.parametrize(
+    ("added_s", "left_s", "pairs"), [(10.0, 60.0, 3), (0.1, 60.0, 9), (0.1, 12.0, 6), (0.1, 1.0, 3), (0.001, 600.0, 20)]
+)
+def test_short_waits_are_looked_at_in_more_runs_as_far_as_time_permits(
+    added_s: float, left_s: float, pairs: int
+) -> None:
+    # GIVEN pairs of two seconds, of which bad runs take so much longer
+    symptom = replace(verdicts.waiting().symptom, unit="run", measure="wall_s", good=1.0, bad=1.0 + added_s)
+    verdict = replace(verdicts.waiting(), symptom=symptom)
+    assert pairs_to_see_waits(verdict, 3, 2.0, left_s) == pairs
+    # THEN units of which a run has many are seen often enough
+    assert pairs_to_see_waits(replace(verdict, symptom=replace(symptom, unit="request")), 3, 2.0, left_s) == 3
 
 
 def test_functions_of_another_build_are_tried_first_where_runs_are_short() -> None:

@@ -130,6 +130,17 @@ def test_a_wait_that_was_recorded_names_who_waits():
     assert (verdict.suspects[0].function, verdict.suspects[0].pattern) == ("fetch", "long-wait")
 
 
+def test_waits_explain_what_computing_does_not():
+    # GIVEN runs that take 13 s more, compute for 6 s of them, and were seen to wait for 2.5 s of the rest
+    def waiting(stacks, seconds, wall_s):
+        return runs(stacks, blocked=[(("main", "fetch", "libc:poll"), seconds)], clock="wall", wall_s=wall_s)
+
+    busier = [(words, seconds * 3.0) for words, seconds in STACKS]
+    verdict = diagnose(waiting(STACKS, 0.5, 4.0), waiting(busier, 3.0, 17.0))
+    # THEN who waits is named
+    assert (verdict.symptom.kind, verdict.suspects[0].function) == ("wait", "fetch")
+
+
 def test_who_waits_for_a_waiter_only_waits_along():
     # GIVEN a worker that waits for the network, and main that waits for the worker
     def waiting(seconds):

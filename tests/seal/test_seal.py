@@ -226,6 +226,18 @@ class TestManifest:
         assert losses.notes == ("something odd",)
         assert manifest.command == ("./tool", "x")
 
+    @pytest.mark.parametrize(
+        ("said", "rate_hz"), [({"period_ns": 8_000_000}, 125.0), ({"period_ns": 0}, 0.0), ({}, 0.0)]
+    )
+    def test_waits_were_looked_at_as_often_as_the_recorder_could(
+        self, tmp_path: Path, said: dict[str, int], rate_hz: float
+    ) -> None:
+        rec = OpenRecording(tmp_path / "rec")
+        introduce(rec, 7)
+        rec.log.append_json({"type": "looks", "time": 300, **said})
+        rec.stop(exit_status=0, exit_signal=None, stopped_by="exit")
+        assert rec.sealed(SYMBOLS).manifest.sampling.blocked_rate_hz == rate_hz
+
     def test_preempted_handlers_never_took_more_than_the_programs_cpu_time(self, rec: OpenRecording) -> None:
         # GIVEN handlers that took 16.1 s by the clock, preempted, in a program that used 9 s of CPU time
         introduce(rec, 7).count(samples=1000, handler_ns=16_100_000_000, handler_ns_max=90_000_000)

@@ -19,7 +19,15 @@ from whyperf.cli.quantities import positive_duration, seconds_in_words
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes
 from whyperf.comparison.pairs import record_counting_runs, record_pairs
-from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
+from whyperf.comparison.passes import (
+    SHORTEST_BUDGET_S,
+    Pass,
+    fits,
+    functions_first,
+    further_pass,
+    pairs_to_see_waits,
+    seconds_of,
+)
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
@@ -105,7 +113,11 @@ class FurtherPasses:
                 if is_proof:
                     answer = self._proven(answer, ends, functions)
                 else:
-                    recorded, answer = self._take(choice.kind, recorded, answer)
+                    pairs = first.pairs
+                    if choice.kind is Pass.WAITS:
+                        left_s = ends - kept - time.monotonic()
+                        pairs = pairs_to_see_waits(answer.verdict, pairs, pair_s, left_s)
+                    recorded, answer = self._take(choice.kind, recorded, answer, pairs)
             except WhyperfError as error:
                 _say(f"that failed: {error.sentence}")
             except KeyboardInterrupt:
@@ -153,7 +165,7 @@ class FurtherPasses:
         no_units = measuring.work_count is not None or measuring.latency is not None
         return memory | ({Pass.COUNTS} if self.plan.counts or no_units else set())
 
-    def _take(self, kind: Pass, recorded: Recorded, answer: ShownVerdict) -> tuple[Recorded, ShownVerdict]:
+    def _take(self, kind: Pass, recorded: Recorded, answer: ShownVerdict, pairs: int) -> tuple[Recorded, ShownVerdict]:
         outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
         if kind is Pass.COUNTS:
             number = len(recorded[Side.GOOD]) + 1
@@ -168,8 +180,10 @@ class FurtherPasses:
             return both, judged(both[Side.GOOD], both[Side.BAD], self.args)
         plans = {Pass.WAITS: _waits, Pass.MEMORY: _memory}
         further = plans.get(kind, self.traced)(self.plan)
+        runs = pairs if kind is Pass.WAITS else further.runs
+        folder = self.plan.folder / kind.value
         with progress() as shown:
-            paths = record_pairs(replace(further, folder=self.plan.folder / kind.value, counts=False), outcomes, shown)
+            paths = record_pairs(replace(further, folder=folder, runs=runs, counts=False), outcomes, shown)
         self._note(outcomes)
         again = judged(paths[Side.GOOD], paths[Side.BAD], self.args)
         return (paths, again) if again.verdict.suspects else (recorded, answer)

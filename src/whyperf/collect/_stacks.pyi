@@ -5,6 +5,10 @@ from typing import TypeAlias
 
 _Path: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 
+# The system call (-1: a page fault), the stack, the cut reason, and whether the thread ran since it was last looked at.
+# Program counters come innermost first; callers' are return addresses.
+_Wait: TypeAlias = tuple[int, list[int], int, bool]
+
 # start, end, file offset of an executable mapping; bias; build-id in hexadecimal ("" if none); path; inode
 _Module: TypeAlias = tuple[int, int, int, int, str, str, int]
 
@@ -23,10 +27,14 @@ class Reader:
         """Drops what is known of a process and its threads."""
 
     def modules(self, pid: int) -> list[_Module]: ...
-    def blocked(self, pid: int, tid: int) -> tuple[int, list[int], int, bool] | None:
-        """The system call (-1: a page fault), the stack, the cut reason, and whether the thread ran since last asked.
+    def blocked(self, pid: int, tid: int) -> _Wait | None:
+        """None if the thread runs."""
 
-        None if the thread runs. Program counters come innermost first; callers' are return addresses.
+    def look(self, threads: list[tuple[int, int]], moment: int, wake: int) -> tuple[int, list[_Wait | int | None]]:
+        """Sleeps until `moment` (CLOCK_MONOTONIC, nanoseconds) and looks at all threads (pid, tid) at once.
+
+        When it looked, and for each thread what `blocked` returns, or errno where that would raise an error. Nothing
+        for any of them if the descriptor `wake` has something to read before that.
         """
 
     def unwind(self, pid: int, registers: bytes, stack: bytes, stack_address: int) -> tuple[list[int], int]:

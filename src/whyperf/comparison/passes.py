@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
+from math import ceil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 SHORTEST_BUDGET_S = 60.0  # below it no proof would fit, not even of programs that run for seconds
 _OFF = 1.1
 _PROOF_PAIRS = 14.0  # a chain of some hops, and three runs of each of the five kinds
+_LOOKS_HZ = 100.0  # at a thread that waits, on a busy machine; a quiet one has up to 200
+_LOOKS_NEEDED = 45.0  # half as many again as name functions: the next runs differ
+_MOST_PAIRS = 20
 _FUNCTIONS_PAIRS = 6.0  # two runs of each kind that a trial of one function takes, and one that tells who is entered
 
 
@@ -76,6 +80,19 @@ def _only_memory_grew(verdict: Verdict) -> bool:
     if verdict.symptom.kind == "memory":
         return verdict.kind.value == "difference" and verdict.symptom.measure == "peak_bytes"
     return verdict.memory_grew and verdict.kind.value != "difference"
+
+
+def pairs_to_see_waits(verdict: Verdict, pairs: int, pair_s: float, left_s: float) -> int:
+    """At least as many pairs as the first ones; more where runs are so short that the added wait would hardly be seen,
+    as many as fit."""
+    symptom = verdict.symptom
+    added_s = (symptom.bad - symptom.good) / 2  # more than half of it was spent waiting
+    if symptom.unit != "run" or symptom.measure not in ("wall_s", "own_s") or added_s <= 0:
+        return pairs
+    wanted = min(ceil(_LOOKS_NEEDED / (_LOOKS_HZ * added_s)), _MOST_PAIRS)
+    while wanted > pairs and not fits(seconds_of(Pass.WAITS, pair_s, wanted), left_s):
+        wanted -= 1
+    return max(wanted, pairs)
 
 
 def seconds_of(kind: Pass, pair_s: float, pairs: int) -> float:

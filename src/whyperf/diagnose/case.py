@@ -77,16 +77,16 @@ class Case:
         self._steadied = steadied_cpu(good, bad, self.measures) if growth.cpu is Direction.UNCLEAR else None
         if self._steadied is not None and judge(self._steadied, settings.cpu).change is Direction.GREW:
             growth = replace(growth, cpu=Direction.GREW)
+        self.growth: TotalsGrowth = growth
         starved = if_starved_threads_delay(growth)
         self._may_be_starved = is_waited(growth, settings) and not is_waited(starved, settings)
         if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is BlockedWaits.ALL:
-            growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
-        self.growth: TotalsGrowth = growth
+            self.growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
 
     @cached_property
     def _reference_s(self) -> float:
-        """What waits are to explain, per unit of work."""
-        return self.measures.wall.excess
+        """What waits are to explain, per unit of work: what was added to the clock while nobody computed more."""
+        return self.measures.wall.excess - max(self.growth.running_s, 0.0)
 
     @property
     def _is_busy(self) -> bool:

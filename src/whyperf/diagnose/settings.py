@@ -23,7 +23,7 @@ class DiagnoseSettings:
     # The tail of requests varies more from run to run than their sum does. Chosen, not measured.
     latency: Floors = field(default_factory=lambda: Floors(relative=0.5, single_relative=1.5))
     # Waiting that a run of milliseconds adds is the scheduler's: a tick to be woken, a tick to be moved, twice. Nor can
-    # it be seen: threads that wait are looked at 50 times a second.
+    # it be seen: threads that wait are looked at some hundred times a second.
     least_wait_s: float = 0.02
     # More runs than this to tell a difference from the spread: the advice is a quieter machine instead.
     most_runs_to_ask_for: int = 30

@@ -13,7 +13,7 @@ import numpy as np
 from whyperf.recording.raw_log.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, RingRecordKind
 from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
 from whyperf.recording.schemas.tables import Clock
-from whyperf.recording.sealed.manifest import Losses, Manifest, Overhead, Totals, Unfollowed, Window
+from whyperf.recording.sealed.manifest import Losses, Manifest, Overhead, Sampling, Totals, Unfollowed, Window
 from whyperf.recording.version import FORMAT_VERSION
 from whyperf.seal.checked_numbers import number, whole, words
 from whyperf.seal.evidence import Int64, RawEvidence
@@ -43,7 +43,7 @@ def summary(evidence: RawEvidence, weight_ns: Int64, notes: tuple[str, ...]) -> 
         start_real=start.start_real,
         end_monotonic=end,
         window=window,
-        sampling=start.sampling,
+        sampling=_sampling(evidence),
         totals=totals,
         overhead=_overhead(evidence, stop, max(totals.cpu_s, _sampled_cpu_s(evidence, weight_ns))),
         losses=_with_unsampled(_losses(evidence, notes), evidence, window, totals, weight_ns),
@@ -53,6 +53,12 @@ def summary(evidence: RawEvidence, weight_ns: Int64, notes: tuple[str, ...]) -> 
         options=start.options,
         work_unit=words(evidence.last_said("work").get("unit", "run")),  # nobody counted: a run is one
     )
+
+
+def _sampling(evidence: RawEvidence) -> Sampling:
+    """As it was asked for, but threads that wait as often as they could be looked at."""
+    period_ns = number(evidence.last_said("looks").get("period_ns"))
+    return replace(evidence.start.sampling, blocked_rate_hz=1e9 / period_ns) if period_ns else evidence.start.sampling
 
 
 def window_of(evidence: RawEvidence, end: int) -> Window:

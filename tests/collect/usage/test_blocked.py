@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
@@ -14,7 +15,7 @@ import pytest
 from tests.collect.watched import Log, Names, Watched, watched
 from whyperf.collect._stacks import Reader
 from whyperf.collect.usage.blocked import BlockedSampler, ThreadRef
-from whyperf.recording.raw_log.ringrecords import RingRecordKind
+from whyperf.recording.raw_log.ringrecords import CUT_REASONS, RingRecordKind
 
 # As the kernel numbers the call that poll() makes, and as recordings do.
 POLL, RECORDED_POLL = {"x86_64": (7, 7), "aarch64": (73, 271)}[platform.machine()]
@@ -107,7 +108,7 @@ def test_weights_add_up_to_the_time_watched(process: Watched, tmp_path: Path) ->
     threads = process.threads()
     refs = [ThreadRef(process.pid, tid, 10 + tid, 5) for tid in threads.values()]
     log = Log()
-    sampler = BlockedSampler(tmp_path, lambda: refs, log.append)
+    sampler = BlockedSampler(tmp_path, lambda: refs, log.append, 50)
     began = time.monotonic_ns()
     sampler.start()
     time.sleep(2.3)
@@ -137,9 +138,55 @@ def test_weights_add_up_to_the_time_watched(process: Watched, tmp_path: Path) ->
     assert losses.cut[0] == losses.blocked
 
 
+@contextlib.contextmanager
+def on_cpus(pid: int, *, same: bool) -> Iterator[None]:
+    """The process on one, and this thread with all that it starts on the same one or on the others."""
+    usual = os.sched_getaffinity(0)
+    one = {min(usual)}
+    os.sched_setaffinity(pid, one)
+    os.sched_setaffinity(0, one if same else usual - one or one)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usual)
+
+
+def used_ns(pid: int) -> int:
+    """Time in which the thread ran, or was ready to run."""
+    running, queued, _ = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()
+    return int(running) + int(queued)
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["beside it", "in its way"])
+def test_waits_of_some_microseconds_are_not_missed(tmp_path: Path, same: bool) -> None:
+    log = Log()
+    with watched(tmp_path, "gcc -O2 -fno-omit-frame-pointer", source="brief_waits.c") as process:
+        ref = ThreadRef(process.pid, process.pid)
+        sampler = BlockedSampler(tmp_path, lambda: [ref], log.append, 200)
+        with on_cpus(process.pid, same=same):
+            began, used = time.monotonic_ns(), used_ns(process.pid)
+            sampler.start()
+            time.sleep(2)
+            sampler.stop()
+            lasted, used = time.monotonic_ns() - began, used_ns(process.pid) - used
+        names = Names(process, Reader(tmp_path))
+    records = log.records(RingRecordKind.BLOCKED)
+    # THEN looks that come while it waits find it waiting, though it soon goes on
+    waited_ns = lasted - used
+    assert waited_ns > 0.1 * lasted
+    assert sum(said.weight_ns for said in records) > 0.5 * waited_ns
+    # AND where it waits; who called that, unless it went on before that could be read, which is counted
+    assert {names.of(said.pcs)[0] for said in records} == {"libc"}
+    whole = [said for said in records if len(said.pcs) > 1]
+    assert {names.of(said.pcs)[2] for said in whole} <= {"wait_briefly"}
+    assert sampler.losses().cut[CUT_REASONS.index("the thread went on before its stack could be read")] == len(
+        records
+    ) - len(whole)
+
+
 def test_times_are_in_order_and_within_the_run(process: Watched, tmp_path: Path) -> None:
     log = Log()
-    sampler = BlockedSampler(tmp_path, lambda: [ThreadRef(process.pid, process.pid)], log.append)
+    sampler = BlockedSampler(tmp_path, lambda: [ThreadRef(process.pid, process.pid)], log.append, 50)
     began = time.monotonic_ns()
     sampler.start()
     time.sleep(1.5)
@@ -153,7 +200,7 @@ def test_many_threads_cost_no_more(process: Watched, tmp_path: Path) -> None:
     # GIVEN the same threads hundreds of times over: more than fifty looks a second can afford
     refs = [ThreadRef(process.pid, tid, n) for n in range(300) for tid in process.threads().values()]
     log = Log()
-    sampler = BlockedSampler(tmp_path, lambda: refs, log.append)
+    sampler = BlockedSampler(tmp_path, lambda: refs, log.append, 50)
     before = time.process_time()
     sampler.start()
     time.sleep(3)
@@ -172,7 +219,7 @@ def test_threads_that_go_are_written_and_counted(tmp_path: Path) -> None:
     log = Log()
     with watched(tmp_path) as process:
         refs = [ThreadRef(process.pid, process.pid, 3, 4)]
-        sampler = BlockedSampler(tmp_path, lambda: refs, log.append)
+        sampler = BlockedSampler(tmp_path, lambda: refs, log.append, 50)
         sampler.start()
         time.sleep(0.4)
     time.sleep(0.2)
@@ -185,7 +232,7 @@ def test_a_log_that_takes_nothing_more_ends_it_quietly(process: Watched, tmp_pat
     def refuse(kind: int, payload: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    sampler = BlockedSampler(tmp_path, lambda: [ThreadRef(process.pid, process.pid)], refuse)
+    sampler = BlockedSampler(tmp_path, lambda: [ThreadRef(process.pid, process.pid)], refuse, 50)
     sampler.start()
     time.sleep(0.1)
     sampler.stop()

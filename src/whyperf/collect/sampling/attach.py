@@ -25,7 +25,6 @@ from whyperf.recording.raw_log.ringrecords import CUT_REASONS, ProcessOrigin
 
 _DRAIN_EVERY_S = 0.05
 _LOOK_EVERY_S = 1.0
-_BLOCKED_RATE_HZ = 50
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class AttachedSampler:
         self._epoll = select.epoll()
         self._find_what_is_permitted()
         watch_blocked = clock == "wall" or not self._losses.perf_events
-        self._blocked = BlockedSampler(tables, self._living, append, _BLOCKED_RATE_HZ) if watch_blocked else None
+        self._blocked = BlockedSampler(tables, self._living, append, rate_hz) if watch_blocked else None
         self._guard = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._record, name="attached", daemon=True)

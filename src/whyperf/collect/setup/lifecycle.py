@@ -52,7 +52,8 @@ class Measuring:
 
     @property
     def blocked_rate_hz(self) -> float:
-        return 50.0 if self.clock == "wall" else 0.0
+        """At most: looks at threads that wait become rarer where they would cost too much."""
+        return float(self.rate_hz) if self.clock == "wall" else 0.0
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ CUT_REASONS = (
     "deeper than 1024 frames",
     "no system calls allowed (seccomp)",
     "only the function and its caller were asked for",
+    "the thread went on before its stack could be read",
 )
 OUT_OF_REACH = 5
 UNFOLLOWED_REASONS = {
