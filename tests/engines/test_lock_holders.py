@@ -6,8 +6,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from tests.engines.contexts.traced import _row
 from tests.engines.made import recording
 from whyperf.diagnose.diagnosis import diagnose
+from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.lock_holders import find_holder
+from whyperf.engines.run import Run
+from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.schemas.tables import table_named
 
 LOCK = ("worker", "serve", "libc:___pthread_mutex_lock", "libc:futex")
 HELD = ("worker", "serve", "ask", "libc:read")
@@ -54,6 +60,47 @@ def test_the_function_that_holds_the_lock_and_waits_is_named():
     assert (verdict.symptom.kind, first.function) == ("wait", "serve")
     assert first.why.startswith("It holds a lock while it waits in ask (read).")
     assert first.evidence[0].engine == "locks"
+
+
+UNDER = ("worker", "serve", "handle")
+LOCK_IN_HANDLE, UNLOCK = (*UNDER, "libc:___pthread_mutex_lock", "libc:futex"), (*UNDER, "libc:___pthread_mutex_unlock")
+IDLE = ("worker", "serve", "libc:read")
+
+
+def served(waits_s, *, events, unlock=UNLOCK):
+    """A thread waits for the lock of `handle` ten times, while others rest in `serve`; who holds it is never seen."""
+    made = recording([(unlock, 0.5)], blocked=[(LOCK_IN_HANDLE, 1.0), (IDLE, 1.0)], clock="wall", threads=4)
+    samples = made.tables["samples"].to_pylist()
+    locking, releasing = (next(row["stack"] for row in samples if row["wait"] == wait) for wait in (FUTEX, -1))
+    turns = [(FUTEX, 2, at, at + waits_s / 10) for at in range(10)]
+    made = timed(made, [*turns, *looks(READ, 1, 0.0, 10.0)])
+    rows = []
+    for _, thread, begin, end in turns:
+        rows.append(_row(1e3 * begin, thread, EventKind.SWITCH, stack=locking, detail=FUTEX, result=1))
+        rows.append(_row(1e3 * end, 3, EventKind.WAKING, other=thread, stack=releasing, detail=FUTEX))
+    told = table_named("events").completed(pa.Table.from_pylist(rows)) if events else made.tables["events"]
+    return Run(replace(made, tables={**made.tables, "events": told}))
+
+
+def holder(*, events, unlock=UNLOCK):
+    good = [served(0.001, events=events, unlock=unlock) for _ in range(3)]
+    bad = [served(9.0, events=events, unlock=unlock) for _ in range(3)]
+    index = FunctionIndex(good, bad)
+    found = find_holder(good, bad, index, added_wall_s=9.0, unit="run", per_unit=False)
+    return found and found.finding
+
+
+def test_who_releases_the_lock_held_it_and_not_who_rests_nearby():
+    # GIVEN looks alone, the thread that rests cannot be told from a holder
+    assert holder(events=False).function.name == "serve"
+    # WHEN kernel events tell who wakes those that wait
+    found = holder(events=True)
+    assert found.function.name == "handle"
+    assert found.why.endswith("for 100% of that time it is here that a thread releases it.")
+
+
+def test_a_lock_that_other_code_releases_has_no_holder():
+    assert holder(events=True, unlock=("helper", "answer", "libc:___pthread_mutex_unlock")) is None
 
 
 def test_nobody_is_named_who_is_elsewhere_while_others_wait():

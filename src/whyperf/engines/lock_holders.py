@@ -1,15 +1,18 @@
 """Who holds the lock that others wait for, and what it does meanwhile.
 
-Looks at waiting threads do not say who owns a lock. But a lock is taken and released by the same code: while threads
-wait for it, its holder is in a function that they are in too, at another place than the lock. So of the functions on
-the way to a contended lock, the innermost in which another thread runs or waits for most of that time is the holder.
+A lock is taken and released by the same code: while threads wait for it, its holder is in a function that they are in
+too, at another place than the lock. Kernel events tell in which: who releases the lock wakes the next. So of the
+functions on the way to a contended lock, the innermost from which it is released is the holder. Looks at waiting
+threads do not say who owns a lock: there it is the innermost in which another thread runs or waits for most of that
+time.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
@@ -18,6 +21,7 @@ import numpy.typing as npt
 from whyperf.engines.finding import Detail, Finding, HotLine, Place, Strength
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.kernel.blocked_waits import in_locks
+from whyperf.engines.kernel.lock_releases import lock_releases
 from whyperf.engines.kernel.system_calls import READY, numbers
 from whyperf.engines.quantities import percent, seconds
 from whyperf.engines.run import Floats, Run, column, source_lines
@@ -39,7 +43,7 @@ class LocksDetail(Detail):
     call: str
     good_s: float
     bad_s: float
-    seen: float  # part of the time in which it was seen there
+    seen: float  # part of the time in which it was seen there, or after which it released the lock
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,28 @@ class _Contention:
         self.run = run
         self.waits: list[_Sample] = []
         self.others: list[_Sample] = []
-        locked = in_locks(run.recording)
-        own: dict[int, tuple[int, ...]] = {}
+        self._locked = in_locks(run.recording)
+        self._index = index
+        self._own: dict[int, tuple[int, ...]] = {}
         for stack, span, is_blocked in _samples(run):
-            if stack not in own:
-                own[stack] = _own_functions(run, stack, index)
-            sample = _Sample(span, own[stack], stack, is_blocked)
-            (self.waits if locked[stack] and is_blocked else self.others).append(sample)
+            sample = _Sample(span, self._own_of(stack), stack, is_blocked)
+            (self.waits if self._locked[stack] and is_blocked else self.others).append(sample)
+
+    def _own_of(self, stack: int) -> tuple[int, ...]:
+        if stack not in self._own:
+            self._own[stack] = _own_functions(self.run, stack, self._index)
+        return self._own[stack]
+
+    @cached_property
+    def _releases(self) -> Mapping[tuple[int, int], float]:
+        """Seconds of waits that a release ended, by the stacks of who waited and of who released."""
+        return lock_releases(self.run.recording, self._locked).by_stacks()
+
+    def released(self, function: int) -> tuple[float, float]:
+        """How long threads waited for the lock in the function until somebody released it, as far as events tell, and
+        for how long of that until somebody in the same function did."""
+        ended = {ends: lasted for ends, lasted in self._releases.items() if function in self._own_of(ends[0])}
+        return sum(ended.values()), sum(s for (_, releaser), s in ended.items() if function in self._own_of(releaser))
 
     def waited(self, function: int | None = None) -> Spans:
         """When some thread waits for a lock, in a function if one is named."""
@@ -109,10 +128,11 @@ def find_holder(
     if added_wall_s <= 0 or added < _MOST_OF_THE_TIME * added_wall_s:
         return None
     for function in _candidates(after):
-        cover = _cover(after, function)
+        released = _released(after, function)
+        cover = _cover(after, function) if released is None else released
         if cover >= _MOST_OF_THE_TIME:
             strength = _strength(lengths, min(1.0, added / added_wall_s) * cover, inferred=cover < _NEARLY_ALWAYS)
-            said = _Said(cover, (means[0], means[1]), unit)
+            said = _Said(cover, (means[0], means[1]), unit, is_released=released is not None)
             return _holder(function, after, index, said, strength)
     return None
 
@@ -134,6 +154,14 @@ def _cover(runs: Sequence[_Contention], function: int) -> float:
     return sum(beside for _, beside in seen) / looks if looks else 0.0
 
 
+def _released(runs: Sequence[_Contention], function: int) -> float | None:
+    """For which part of the time that threads wait for the lock in the function somebody in it releases the lock; None
+    where no kernel events tell."""
+    ended = [run.released(function) for run in runs]
+    waited_s = sum(waited for waited, _ in ended)
+    return sum(inside for _, inside in ended) / waited_s if waited_s > 0 else None
+
+
 @dataclass(frozen=True)
 class _Said:
     """What the sentence says."""
@@ -141,6 +169,7 @@ class _Said:
     cover: float
     means: tuple[float, float]  # how long threads wait for the lock, good and bad
     unit: str
+    is_released: bool  # `cover` tells who releases the lock, not who is seen
 
 
 def _holder(
@@ -166,10 +195,10 @@ def _holder(
     does = "waits" if blocked > total / 2 else "runs"
     where = "" if within == function else f" in {index.functions[within].key.name}"
     call = _called(seen, stack) if does == "waits" else ""
+    shown = "it is here that a thread releases it" if said.is_released else "another thread is seen there"
     why = (
         f"It holds a lock while it {does}{where}{f' ({call})' if call else ''}. Threads wait for that lock for "
-        f"{seconds(means[1])} per {said.unit}, was {seconds(means[0])}; in {percent(cover)} of that time another "
-        "thread is seen there."
+        f"{seconds(means[1])} per {said.unit}, was {seconds(means[0])}; for {percent(cover)} of that time {shown}."
     )
     text = source_lines([each.run for each in runs], known.file)
     nearby = range(line - _LINES_AROUND, line + _LINES_AROUND + 1)
