@@ -33,6 +33,13 @@ def names(suspects: tuple[Suspect, ...]) -> list[str]:
     return [one.function for one in suspects]
 
 
+def removed(suspect: Suspect) -> float:
+    """Of the excess, by the proof."""
+    share = suspect.proofs[0].removed
+    assert share is not None
+    return share.value
+
+
 def test_who_made_a_proven_value_comes_before_who_pays() -> None:
     verdict, found = followed(ProofFinding.PROVEN, function="plan")
     assert names(found.suspects) == ["plan", *names(verdict.suspects)]
@@ -41,18 +48,18 @@ def test_who_made_a_proven_value_comes_before_who_pays() -> None:
     assert (cause.line, cause.confidence) == (167, "high")
     assert cause.why == "Here `megabytes << 20` is 0, was 67,108,864; find pays for it."
     assert cause.origin is not None and cause.proofs and payer.origin is None
-    # THEN a share is counted once
-    assert cause.share == verdict.suspects[0].share and payer.share == 0
-    assert sum(one.share for one in found.suspects) == pytest.approx(sum(one.share for one in verdict.suspects))
+    # THEN it answers for what forcing it took away, and nobody for that again
+    assert cause.share == removed(cause) and payer.share == 0
+    assert sum(one.share for one in found.suspects) <= 1.0
     assert payer.why.endswith("It pays for what plan decides.")
     assert payer.evidence[0].detail.good_runs is None
 
 
-def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> None:
+def test_a_maker_that_was_suspected_already_moves_up() -> None:
     verdict, found = followed(ProofFinding.PROVEN, function="rehash")
     assert sorted(names(found.suspects)) == sorted(names(verdict.suspects))
-    known = next(one for one in verdict.suspects if one.function == "rehash")
-    assert found.suspects[0].function == "rehash" and found.suspects[0].share == known.share
+    assert found.suspects[0].function == "rehash" and found.suspects[0].share == removed(found.suspects[0])
+    assert sum(one.share for one in found.suspects) <= 1.0
     assert (found.suspects[0].confidence, found.suspects[0].doubt) == ("high", "")
     assert found.suspects[0].origin is not None
 
@@ -60,6 +67,7 @@ def test_a_maker_that_was_suspected_already_moves_up_and_keeps_its_share() -> No
 def test_a_function_that_pays_for_what_it_decides_itself_is_sure() -> None:
     _, found = followed(ProofFinding.PROVEN, hop=1)
     assert names(found.suspects)[0] == "find" and found.suspects[0].confidence == "high"
+    assert found.suspects[0].share == removed(found.suspects[0])
 
 
 @pytest.mark.parametrize("finding", [ProofFinding.REFUTED, ProofFinding.TRIGGER, ProofFinding.NOT_TESTABLE])

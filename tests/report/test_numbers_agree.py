@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from tests.engines.made import Made, recording
 from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans, Share
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.quantities import percent, seconds
+from whyperf.investigation.cause import with_changed_function
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
 from whyperf.report.json import to_json
@@ -64,6 +66,32 @@ def test_shares_sentences_and_runs_use_the_same_figures(program: Any) -> None:
         _check_suspect(one, excess)
     _check_terminal(verdict, plain)
     _check_page(verdict, plain, Examined(good, bad))
+
+
+@pytest.mark.thorough
+@settings(max_examples=30, deadline=None)
+@given(recorded, st.floats(-0.2, 1.2), st.integers(0, 9), st.booleans())
+def test_who_is_proven_answers_for_what_the_proof_took_away(
+    program: Any, removed: float, whom: int, is_suspected: bool
+) -> None:
+    verdict, good, bad = verdict_of(program)
+    named = verdict.suspects[whom % len(verdict.suspects)].function if is_suspected else "somebody_else"
+    proof = Proof(
+        ProofFinding.PROVEN, ProofMeans.FUNCTION, named, "tool", "/src/t.c", 9, named, "", "",
+        Share(removed, removed - 0.1, removed + 0.1), None, None, 3, "cpu_s", "Said.",
+    )  # fmt: skip
+    proven = with_changed_function(verdict, [proof])
+    plain = json.loads(to_json(proven))
+    first = plain["suspects"][0]
+    assert (first["function"], first["share"]) == (named, pytest.approx(min(1.0, max(0.0, removed))))
+    assert sum(one["share"] for one in plain["suspects"]) <= 1.0 + 1e-9
+    for one in plain["suspects"]:
+        detail = one["evidence"][0]["detail"]
+        assert one["share"] > 0 or "good_runs" not in detail
+        low, high = detail.get("interval", (0.0, 1.0))
+        assert low <= one["share"] + 1e-9 and one["share"] <= high + 1e-9
+    _check_terminal(proven, plain)
+    _check_page(proven, plain, Examined(good, bad))
 
 
 def _check_suspect(one: dict[str, Any], excess: float) -> None:

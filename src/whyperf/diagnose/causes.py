@@ -94,6 +94,7 @@ class CausesView:
                 score=score,
                 suspect=told,
                 same_time_as=CONTEXTS if alone else "",
+                share_is_of=_counted(len(same)) if added_s is not None and part[thing] < 1.0 else "",
                 effects=self._waiting(stalls[thing]) - {thing},
             )
 
@@ -119,6 +120,11 @@ def _part(stalls: Sequence[Stall], added_s: float | None) -> float:
         for anomaly in (stall.anomaly, *stall.along):
             lost[anomaly.thread] += anomaly.excess
     return min(1.0, max(lost.values()) / 1e9 / added_s)
+
+
+def _counted(stalls: int) -> str:
+    """Waits that are too short to stand out may have the same cause, and nobody followed them."""
+    return f"The share is that of {'this stall' if stalls == 1 else f'these {stalls} stalls'} alone."
 
 
 def _again(others: int) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from whyperf.diagnose.joining.shares import answering_for, counted_once
 from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
 from whyperf.engines.finding import Detail
@@ -25,8 +26,7 @@ def with_cause(
     why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
     if settled is None:
         why = f"{why} Many values become few here, so no single good value can be forced: this is not proven."
-    is_proven = settled is not None and settled.proof.finding is ProofFinding.PROVEN
-    return _led_by(verdict, payer, followed, maker, is_proven=is_proven, why=why)
+    return _led_by(verdict, payer, followed, maker, why, proof=None if settled is None else settled.proof)
 
 
 def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
@@ -39,22 +39,21 @@ def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
         return _ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
     why = f"Its code differs between the two builds, and {payer.function} pays for what it makes."
     followed = replace(payer, proofs=(settled,))
-    return _led_by(verdict, payer, followed, settled, is_proven=settled.finding is ProofFinding.PROVEN, why=why)
+    return _led_by(verdict, payer, followed, settled, why, proof=settled)
 
 
 def _led_by(
-    verdict: Verdict, payer: Suspect, followed: Suspect, maker: Hop | Proof, *, is_proven: bool, why: str
+    verdict: Verdict, payer: Suspect, followed: Suspect, maker: Hop | Proof, why: str, *, proof: Proof | None
 ) -> Verdict:
-    """With the maker first: a suspect already, or a new one that answers for what the payer was charged with."""
+    """With the maker first: a suspect already, or a new one that answers for what the payer was charged with. `proof`:
+    what settled that it is the cause."""
     others = [one for one in verdict.suspects if one is not payer]
     if maker.function == payer.function:
-        return _ranked(verdict, [_sure(followed, is_proven=is_proven), *others])
+        return _ranked(verdict, [_settled(followed, proof), *others])
     known = next((one for one in others if one.function == maker.function), None)
     if known is not None:
         told = replace(known, origin=followed.origin, proofs=followed.proofs)
-        return _ranked(
-            verdict, [_sure(told, is_proven=is_proven), *(one for one in verdict.suspects if one is not known)]
-        )
+        return _ranked(verdict, [_settled(told, proof), *(one for one in verdict.suspects if one is not known)])
     cause = replace(
         followed,
         function=maker.function,
@@ -72,21 +71,26 @@ def _led_by(
         change=None,
         commits=(),
     )
-    return _ranked(verdict, [_sure(cause, is_proven=is_proven), _paying(payer, maker), *others])
+    return _ranked(verdict, [_settled(cause, proof), _paying(payer, maker), *others])
 
 
-def _sure(suspect: Suspect, *, is_proven: bool) -> Suspect:
-    """What is proven is not doubted any more."""
+def _settled(suspect: Suspect, proof: Proof | None) -> Suspect:
+    """It answers for what forcing it took away. What is proven is not doubted any more."""
+    if proof is not None and proof.removed is not None:
+        share, low, high = (
+            min(1.0, max(0.0, one)) for one in (proof.removed.value, proof.removed.low, proof.removed.high)
+        )
+        suspect = answering_for(suspect, share, (low, high))
+    is_proven = proof is not None and proof.finding is ProofFinding.PROVEN
     return replace(suspect, confidence="high", doubt="") if is_proven else suspect
 
 
 def _paying(payer: Suspect, maker: Hop | Proof) -> Suspect:
     """Where time is spent; shares are counted once, so it answers for nothing any more."""
-    evidence = tuple(replace(one, detail=replace(one.detail, good_runs=None, bad_runs=None)) for one in payer.evidence)
     said = f"By the first runs alone: {payer.why} It pays for what {maker.function} decides."
-    return replace(payer, share=0.0, score=0.0, why=said, evidence=evidence)
+    return replace(answering_for(payer, 0.0), score=0.0, why=said)
 
 
 def _ranked(verdict: Verdict, suspects: Sequence[Suspect]) -> Verdict:
-    ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(suspects, 1))
+    ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(counted_once(suspects), 1))
     return replace(verdict, suspects=ranked)

@@ -53,6 +53,31 @@ def claims(draw, engines=ENGINES):
     return said
 
 
+@pytest.mark.thorough
+@given(claims(), TRUSTS)
+def test_shares_add_up_to_all_of_the_excess_at_most(said, trust):
+    joined = join(said, trust)
+    assert sum(one.share for one in joined.suspects) <= 1
+    highest = {}
+    for one in said:
+        highest[one.thing.name] = max(highest.get(one.thing.name, 0), one.suspect.share)
+    assert all(0 <= one.share <= highest[one.function] for one in joined.suspects)
+
+
+def test_a_share_is_of_who_measured_all_of_it():
+    # GIVEN a stall that the most trusted engine explains, of a wait that another one saw in all runs
+    stall = claim(
+        "causes", "sync", score=0.9, shown={"share": 0.006}, share_is_of="The share is that of this stall alone."
+    )
+    context = claim("contexts", "sync", score=0.8, shown={"share": 0.79})
+    (told,) = join([stall, context], TRUST[Nature.WAIT]).suspects
+    assert told.share == pytest.approx(0.79) and "alone" not in told.why
+    # THEN where nobody else knows, the sentence says what it is the share of
+    (told,) = join([stall], TRUST[Nature.WAIT]).suspects
+    assert told.share == pytest.approx(0.006)
+    assert told.why == "causes says sync. The share is that of this stall alone."
+
+
 def scores(joined):
     return {one.function: one.score for one in joined.suspects}
 

@@ -35,6 +35,7 @@ class Claim:
     counted_in: str = ""  # an engine whose scores hold this evidence already: it tells more, and adds nothing
     same_time_as: str = ""  # an engine that sees the very same time in this thing: the larger of both counts
     hidden_from: str = ""  # an engine that cannot see the thing, and charges its time to others
+    share_is_of: str = ""  # a sentence, where its share leaves something out that whoever else names the thing may know
     effects: frozenset[Thing] = frozenset()  # things in which time passes because of this one
 
 

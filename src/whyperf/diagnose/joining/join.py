@@ -16,6 +16,7 @@ from functools import cached_property
 from whyperf.diagnose.joining.claims import Claim, Thing
 from whyperf.diagnose.joining.confidence import HIGH, LOW, MEDIUM
 from whyperf.diagnose.joining.pattern import how_it_grew, likeliest, together
+from whyperf.diagnose.joining.shares import counted_once
 from whyperf.diagnose.joining.trust import ENGINES, HAS_A_SAY
 from whyperf.diagnose.verdict import Suspect
 
@@ -44,11 +45,11 @@ def join(claims: Iterable[Claim], trust: Mapping[str, float]) -> Joined:
     met = _Met(_by_thing(claims), trust)
     disputed, sentences = _disagreements(met)
     ranked = sorted(met.named, key=met.place)
-    suspects = tuple(
+    suspects = (
         _doubted(met.suspect(thing, rank)) if thing in disputed else met.suspect(thing, rank)
         for rank, thing in enumerate(ranked, 1)
     )
-    return Joined(suspects, sentences)
+    return Joined(counted_once(suspects), sentences)
 
 
 def _by_thing(claims: Iterable[Claim]) -> dict[Thing, dict[str, Claim]]:
@@ -147,12 +148,14 @@ class _Met:
         return -self.score(thing), first.rank, ENGINES.index(first.engine), thing
 
     def suspect(self, thing: Thing, rank: int) -> Suspect:
-        """As the most trusted engine shows it, with what the others know of it."""
+        """As the most trusted engine shows it, with what the others know of it. Its share is that of the most trusted
+        one that measured all of it."""
         first, *others = self.told(thing)
         shown = first.suspect
         for other in others:
             shown = _completed(shown, other.suspect)
-        said = [*(one.preface for one in others), first.suspect.why, *(one.remark for one in others)]
+        share = next((one for one in (first, *others) if not one.share_is_of and one.suspect.share > 0), first)
+        said = [*(one.preface for one in others), first.suspect.why, share.share_is_of, *(one.remark for one in others)]
         sure = [one.suspect.confidence for one in (first, *others) if self.trust(one) >= HAS_A_SAY]
         confidence = max([first.suspect.confidence, *sure], key=_CONFIDENCE.index)
         doubts = [one.suspect.doubt for one in (first, *others) if one.suspect.confidence == confidence]
@@ -160,7 +163,7 @@ class _Met:
             shown,
             rank=rank,
             score=self.score(thing),
-            share=shown.share * self.left(thing, first.engine),
+            share=share.suspect.share * self.left(thing, share.engine),
             confidence=confidence,
             doubt=next(filter(None, doubts), "") if confidence != HIGH else "",
             pattern=likeliest(shown.pattern, how_it_grew(shown.evidence)),

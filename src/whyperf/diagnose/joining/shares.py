@@ -1,0 +1,33 @@
+"""Shares of one verdict: every part of the excess is answered for once, whoever measured it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from whyperf.diagnose.verdict import Suspect
+
+
+def counted_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
+    """Best first: what a suspect answers for is not counted again for those behind it."""
+    counted, left = [], 1.0
+    for one in suspects:
+        counted.append(answering_for(one, left) if one.share > left else one)
+        left = max(0.0, left - one.share)
+    return tuple(counted)
+
+
+def answering_for(suspect: Suspect, share: float, interval: tuple[float, float] | None = None) -> Suspect:
+    """With this share of the excess instead of its own. Runs that show more are not shown beside a share of nothing."""
+    if not suspect.evidence:
+        return replace(suspect, share=share)
+    first, *others = suspect.evidence
+    was = first.detail.interval
+    clipped = None if was is None else (min(was[0], share), min(was[1], share))
+    first = replace(first, detail=replace(first.detail, interval=interval or clipped))
+    evidence = (
+        (first, *others)
+        if share
+        else tuple(replace(one, detail=replace(one.detail, good_runs=None, bad_runs=None)) for one in (first, *others))
+    )
+    return replace(suspect, share=share, evidence=evidence)
