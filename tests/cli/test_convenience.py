@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Whyperf, sentence
+from whyperf.cli.main import command_named, parser_for
+from whyperf.cli.project_options import add_usual_options
 
 BUSY = "sh -c 'i=0; while [ $i -lt {n} ]; do i=$((i+1)); done'"
 
@@ -79,6 +81,27 @@ def test_usual_options_of_a_project_count_less_than_typed_ones(whyperf: Whyperf,
     typed = whyperf("compare", "echo a", "echo b", "--quick", "--runs", "1", "-o", "typed", cwd=tmp_path)
     assert typed.stdout.splitlines().count("a") == 1
     assert not (tmp_path / "typed" / "bad-2").exists()
+
+
+@pytest.mark.parametrize(
+    ("usual", "typed", "left"),
+    [
+        ("prove = true\nruns = 2", ["--quick"], {"runs": 2, "prove": False, "quick": True}),
+        ("prove = true", ["--deep"], {"prove": False, "deep": True}),
+        ("quick = true", ["--prove"], {"prove": True, "quick": False}),
+        ("quick = true", ["--budget=2m"], {"budget": 120.0, "quick": False}),
+        ("prove = true", ["--prove", "--quick"], {"prove": True, "quick": True}),
+        ("prove = true", [], {"prove": True}),
+    ],
+)
+def test_a_typed_option_leaves_out_the_usual_one_that_it_excludes(
+    tmp_path: Path, usual: str, typed: list[str], left: dict[str, object]
+) -> None:
+    (tmp_path / ".whyperf.toml").write_text(f"[compare]\n{usual}\n")
+    parser = parser_for("compare", command_named("compare"))
+    add_usual_options("compare", parser, tmp_path, typed)
+    args = parser.parse_args([*typed, "true", "true"])
+    assert {name: getattr(args, name) for name in left} == left
 
 
 @pytest.mark.parametrize(

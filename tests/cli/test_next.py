@@ -54,6 +54,12 @@ def _pasted(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_of_a_program_that_fails_no_more_runs_are_asked_for(whyperf: Whyperf, tmp_path: Path) -> None:
+    done = whyperf("compare", "true", "false 'a b'", "--runs", "2", "-o", str(tmp_path / "failing"))
+    assert done.returncode in (3, 4), done.stderr
+    assert _next(done.stdout) == "false 'a b'"
+
+
 def test_commands_with_redirections_come_back_as_they_were_typed(whyperf: Whyperf, batches: Path) -> None:
     sides = ("./batches < few", "./batches < many")
     first = whyperf("compare", "--quick", "--runs", "1", "-o", "first", *sides)

@@ -37,16 +37,17 @@ from whyperf.cli.trace_options import (
 )
 from whyperf.collect.setup.lifecycle import RunOutcome
 from whyperf.collect.target.program import Program, check_followable, check_traceable
-from whyperf.collect.target.shell import command_line
+from whyperf.collect.target.shell import command_line, typed
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
-from whyperf.comparison.endings import Outcomes, endings, few_pairs, remarks
+from whyperf.comparison.endings import Outcomes, endings, failing_side, few_pairs, remarks
 from whyperf.comparison.pairs import record_pairs
 from whyperf.comparison.plan import ComparisonPlan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
 from whyperf.optional import has_numba, no_numba
 
 if TYPE_CHECKING:
+    from whyperf.diagnose.verdict import Verdict
     from whyperf.revisions.suspects import ComparedCommits
 
 NAME = "compare"
@@ -179,8 +180,18 @@ def record_and_diagnose(
     if compared is not None:
         manifests = [answer.examined.good[0].manifest, answer.examined.bad[0].manifest]
         answer = replace(answer, verdict=of_revisions(answer.verdict, answer.step, args, compared, manifests))
+    answer = replace(answer, verdict=_if_it_fails(answer.verdict, plan, outcomes))
     notes = [*few_pairs(plan, first_pairs, took), *remarks(outcomes)]
     return answer.with_remarks(warnings=endings(outcomes), notes=notes).present(args, compared)
+
+
+def _if_it_fails(verdict: Verdict, plan: ComparisonPlan, outcomes: Outcomes) -> Verdict:
+    """Where nothing could be told and no run of a side did its work, more runs would fail as well: the next thing to do
+    is to look at the program alone."""
+    side = failing_side(outcomes)
+    if verdict.kind.value not in ("none", "insufficient") or side is None:
+        return verdict
+    return replace(verdict, next_command=typed(plan.programs[side].command))
 
 
 def _record_deeply(

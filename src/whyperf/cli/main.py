@@ -134,7 +134,7 @@ def _run(arguments: list[str]) -> int:
         if Path(".whyperf.toml").exists():
             from whyperf.cli.project_options import add_usual_options
 
-            add_usual_options(name, parser, Path())
+            add_usual_options(name, parser, Path(), arguments[1:])
         status = command.run(parser.parse_args(arguments[1:]))
         sys.stdout.flush()
         return status

@@ -16,6 +16,7 @@ import os
 import shlex
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,19 @@ from whyperf.ci.configuration import FILE_NAME, MOST_BYTES, OPTION_TABLES, parse
 from whyperf.errors import WhyperfError
 
 _ALWAYS_TYPED = frozenset({"help", "force", "good", "bad"})
+_EXCLUDE_EACH_OTHER = (("prove", "quick"), ("prove", "deep"), ("budget", "quick"))
 
 
-def add_usual_options(name: str, parser: argparse.ArgumentParser, folder: Path) -> None:
-    """Makes the project's options for the command `name` the parser's defaults, and says which they are."""
+def add_usual_options(name: str, parser: argparse.ArgumentParser, folder: Path, arguments: Sequence[str] = ()) -> None:
+    """Makes the project's options for the command `name` the parser's defaults, and says which they are. Those that an
+    option among the typed `arguments` excludes are left out."""
     path = folder / FILE_NAME
     if name not in OPTION_TABLES or not path.is_file():
         return
     table = _read(path).get(name, {})
     if not isinstance(table, dict):
         raise _wrong(path, name, "is not a table")
+    table = {key: value for key, value in table.items() if not _is_excluded(key, arguments)}
     options = _options(parser)
     defaults = dict[str, Any]()
     for key, value in table.items():
@@ -44,6 +48,12 @@ def add_usual_options(name: str, parser: argparse.ArgumentParser, folder: Path) 
     if table:
         said = " ".join(_typed(key, value) for key, value in table.items())
         print(f"whyperf: options of {FILE_NAME}: {said}", file=sys.stderr)
+
+
+def _is_excluded(key: str, arguments: Sequence[str]) -> bool:
+    typed = {word.removeprefix("--").split("=")[0] for word in arguments if word.startswith("--")}
+    others = {other for pair in _EXCLUDE_EACH_OTHER if key in pair for other in pair if other != key}
+    return key not in typed and not typed.isdisjoint(others)
 
 
 def _read(path: Path) -> dict[str, Any]:

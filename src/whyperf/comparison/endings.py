@@ -52,6 +52,15 @@ def endings(outcomes: Mapping[Side, list[RunOutcome]]) -> list[str]:
     return said
 
 
+def failing_side(outcomes: Mapping[Side, list[RunOutcome]]) -> Side | None:
+    """Of which no run did what it should; the bad one where that is true of both."""
+    return next((side for side in (Side.BAD, Side.GOOD) if outcomes[side] and all(map(_failed, outcomes[side]))), None)
+
+
+def _failed(run: RunOutcome) -> bool:
+    return bool(run.status) or (run.signal is not None and run.stopped_by == "signal")
+
+
 def _killed(side: Side, runs: Sequence[RunOutcome]) -> Iterator[str]:
     """A sentence for each signal, with what the last run that it ended had to say."""
     by_signal: dict[int, list[int]] = defaultdict(list)

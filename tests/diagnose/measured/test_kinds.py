@@ -14,7 +14,7 @@ from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.measured.total_changes import sentence
 from whyperf.diagnose.verdict import TotalChange, VerdictKind
 from whyperf.recording.sealed.latency import LatencyCount
-from whyperf.recording.sealed.manifest import ThreadTimes, TraceSummary
+from whyperf.recording.sealed.manifest import RunOptions, ThreadTimes, TraceSummary
 
 
 def thread(name, lived_s, run_s=0.0, runnable_s=0.0, *, main=False, **blocked_s):
@@ -139,6 +139,31 @@ def test_of_a_busy_machine_nothing_is_said_that_the_symptom_contradicts():
 def test_samples_of_another_tool_do_not_tell_waiting_from_the_run_queue(trace, so):
     good, bad = (runs(STACKS, wall_s=wall_s, trace=trace) for wall_s in (4.0, 40.0))
     assert diagnose(good, bad).symptom.sentence.endswith(so)
+
+
+PERF_DATA = TraceSummary("perf.data", "program", 99.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "wall_s", "measure"), [(9.0, 60.0, "cpu_s"), (9.0, 100.0, "cpu_s"), (1.2, 60.0, "wall_s")]
+)
+def test_on_a_machine_that_is_always_busy_what_another_tool_saw_compute_more_does_not_wait(times, wall_s, measure):
+    # GIVEN good runs that took twice their CPU time of 3 s, and bad ones that need so many times as much
+    slow = [(words, seconds * times) for words, seconds in STACKS]
+    verdict = diagnose(runs(STACKS, wall_s=6.0, trace=PERF_DATA), runs(slow, wall_s=wall_s, trace=PERF_DATA))
+    assert verdict.symptom.measure == measure
+
+
+def test_the_next_command_of_another_tools_samples_may_lack_redirections():
+    def noted(**more):
+        good, bad = (runs(STACKS, wall_s=wall_s, **more) for wall_s in (4.0, 40.0))
+        verdict = diagnose(good, bad)
+        assert verdict.next_command is not None and verdict.next_command.startswith("whyperf compare")
+        return any("add `< FILE`" in note for note in verdict.notes)
+
+    assert noted(trace=PERF_DATA)
+    assert not noted(trace=PERF_DATA, options=RunOptions())
+    assert not noted()
 
 
 @pytest.mark.parametrize("clock", ["cpu", "wall"])

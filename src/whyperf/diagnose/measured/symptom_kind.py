@@ -36,15 +36,21 @@ class TotalsGrowth:
     paging_s: float  # wall time that the added major faults explain at most
     transfer_s: float  # wall time that the added bytes from and to storage explain at most
     cpus: float = 1.0  # in use at a time in the good runs, on average
-    keeps_up: bool = False  # CPU time grew by as large a factor as wall time, and who waited for a CPU is unknown
     thread_cpu_wait_s: float = 0.0  # the same of any thread: part of the wall time if others waited for it
     threads: Threads | None = None  # what each thread alone did more of; None: unknown
     swaps: bool = False  # memory of the bad runs was in swap: pages are read from there, else from files
+    usual_wall_s: float = 0.0  # for a second of CPU time in good runs, if who waited for a CPU is unknown; 0: known
 
     @property
     def running_s(self) -> float:
         """CPU time along the wall clock: no thread's is counted beside another's, where threads are known."""
         return self.cpu_s if self.threads is None else min(self.cpu_s, max(self.threads.run_s, 0.0))
+
+    def keeps_up(self, settings: DiagnoseSettings) -> bool:
+        """Whether as much wall time for each second of CPU time as ever explains it, who waited for a CPU being
+        unknown: on a machine that is busy all the time both grow alike."""
+        explained_s = self.cpu_s * self.usual_wall_s
+        return explained_s > 0 and explained_s >= settings.cpu_part_of_wall * self.wall_s
 
 
 def nature_of(growth: TotalsGrowth, settings: DiagnoseSettings) -> Nature | None:
@@ -64,7 +70,7 @@ def is_waited(growth: TotalsGrowth, settings: DiagnoseSettings) -> bool:
     On a busy machine more CPU time also means more waiting for a CPU: that is no wait of the program's. But a thread
     that sleeps or waits for storage does not wait for a CPU meanwhile, whatever others do.
     """
-    if growth.keeps_up and growth.cpu is Direction.GREW:
+    if growth.cpu is Direction.GREW and growth.keeps_up(settings):
         return False
     enough = settings.cpu_part_of_wall * growth.wall_s
     if growth.threads is not None and growth.threads.blocked_s >= enough > growth.running_s:
@@ -82,7 +88,7 @@ def runs_less_side_by_side(growth: TotalsGrowth, settings: DiagnoseSettings) -> 
 
     Either they wait for each other, or what was added is done by one of them: totals cannot tell which.
     """
-    if growth.keeps_up:
+    if growth.keeps_up(settings):
         return False
     running = growth.cpu_s / max(growth.cpus, 1.0) + max(growth.cpu_wait_s, 0.0)
     unknown = growth.threads is None
@@ -123,7 +129,7 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         thread_cpu_wait_s=starved_s,
         threads=threads,
         swaps=any(run.manifest.totals.swap_bytes for run in bad),
-        keeps_up=not all(map(knows_switches, (*good, *bad))) and _keeps_up(measures),
+        usual_wall_s=0.0 if all(map(knows_switches, (*good, *bad))) else _usual_wall_s(measures),
     )
 
 
@@ -134,8 +140,8 @@ def knows_switches(run: Run) -> bool:
     return is_ours or totals.voluntary_switches + totals.involuntary_switches > 0
 
 
-def _keeps_up(measures: Measures) -> bool:
-    return measures.cpu.bad_mean * measures.wall.good_mean >= measures.wall.bad_mean * measures.cpu.good_mean
+def _usual_wall_s(measures: Measures) -> float:
+    return measures.wall.good_mean / measures.cpu.good_mean if measures.cpu.good_mean > 0 else 0.0
 
 
 def _wall_change(measures: Measures, settings: DiagnoseSettings) -> Direction:

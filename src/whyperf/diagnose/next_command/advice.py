@@ -111,8 +111,11 @@ def diagnose_swapped(good: Sequence[Run], bad: Sequence[Run]) -> str:
 
 
 def lifecycle_reminder(runs: Sequence[Run]) -> list[str]:
-    """A server's options are not in its command line, and recordings of other tools do not know them."""
+    """A server's options and redirections are not in its command line, and recordings of other tools do not know
+    them."""
     unknown = [run for run in runs if run.manifest.options is None]
     if any(run.manifest.stopped_by in ("driver", "for") and _is_started(run) for run in unknown):
         return ["The next command needs the same --ready, --drive, --for and --stop options as before."]
+    if any(run.manifest.trace is not None and _is_started(run) for run in unknown):
+        return ["perf.data does not say what a shell redirected: add `< FILE` to the next command if it was there."]
     return []
