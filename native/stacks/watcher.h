@@ -19,7 +19,7 @@ struct waiting_place {
 struct blocked_thread {
     pid_t pid, tid;
     int files[THREAD_FILES]; // descriptors, or -1
-    char scheduled[64]; // what that said when the stack was read: it changes whenever the thread runs
+    char scheduled[64];      // what that said when the stack was read: it changes whenever the thread runs
     char system_call[192];
     bool seen; // the fields below hold
     int64_t number;

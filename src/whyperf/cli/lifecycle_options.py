@@ -63,7 +63,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--clock",
         choices=("cpu", "wall"),
         default=defaults.clock,
-        help="cpu: where CPU time goes (default); wall: also where threads wait, read from outside, at most as often",
+        help="cpu: where CPU time goes (default); wall: also where threads wait, seen from outside at --rate or less",
     )
     group.add_argument(
         "--values-depth",
