@@ -86,7 +86,7 @@ class Case:
     @cached_property
     def _reference_s(self) -> float:
         """What waits are to explain, per unit of work: what was added to the clock while nobody computed more."""
-        return self.measures.wall.excess - max(self.growth.running_s, 0.0)
+        return self.measures.wall.excess - max(self.growth.computing_s, 0.0)
 
     @property
     def _is_busy(self) -> bool:

@@ -46,6 +46,11 @@ class TotalsGrowth:
         """CPU time along the wall clock: no thread's is counted beside another's, where threads are known."""
         return self.cpu_s if self.threads is None else min(self.cpu_s, max(self.threads.run_s, 0.0))
 
+    @property
+    def computing_s(self) -> float:
+        """The same where threads are unknown: as if they ran side by side as they did in the good runs."""
+        return self.running_s if self.threads is not None else self.cpu_s / max(self.cpus, 1.0)
+
     def keeps_up(self, settings: DiagnoseSettings) -> bool:
         """Whether as much wall time for each second of CPU time as ever explains it, who waited for a CPU being
         unknown: on a machine that is busy all the time both grow alike."""
@@ -90,8 +95,8 @@ def runs_less_side_by_side(growth: TotalsGrowth, settings: DiagnoseSettings) -> 
     """
     if growth.keeps_up(settings):
         return False
-    running = growth.cpu_s / max(growth.cpus, 1.0) + max(growth.cpu_wait_s, 0.0)
     unknown = growth.threads is None
+    running = growth.computing_s + max(growth.cpu_wait_s, 0.0)
     return unknown and growth.wall is Direction.GREW and running < settings.cpu_part_of_wall * growth.wall_s
 
 
