@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.open_recording import paths
 from tests.native.memory.programs import (
     ARENA,
     CHURN,
     GROWN,
     GROWTH,
+    JUMPS_TO_FREE,
     LARGER,
     LEAK,
     NEVER_EMPTIED,
@@ -71,6 +73,28 @@ def test_bytes_are_as_many_as_the_program_allocates(tmp_path: Path) -> None:
     assert held.kept_bytes == pytest.approx(30e6, rel=0.65)
     assert held.kept_bytes <= held.peak_bytes <= 1.2 * held.kept_bytes
     assert recording.manifest.losses.allocations_lost == recording.manifest.losses.frees_lost == 0
+
+
+def test_functions_that_jump_to_free_are_in_the_stack(tmp_path: Path) -> None:
+    # GIVEN frees by a function that jumps to free, and is itself jumped to
+    program = compiled(tmp_path, JUMPS_TO_FREE, "program", "-foptimize-sibling-calls")
+    recording = recorded(tmp_path / "r", str(program), "good")
+    freed = {one["freed_by"] for one in recording.table("allocations").to_pylist() if one["freed_by"] >= 0}
+    # THEN every stack has both
+    stacks = paths(recording)
+    assert freed
+    assert {stacks[sample][:3] for sample in freed} <= {("drop", "take_back", "work"), ()}
+    assert any(stacks[sample] for sample in freed)
+    # AND what was read lies where its depth says
+    frames = [recording.table("stacks").column(name).to_pylist() for name in ("parent", "frame")]
+    leaves = recording.table("samples").column("stack").to_pylist()
+    held = [one for one in recording.table("values").to_pylist() if one["depth"] >= 0]
+    assert held
+    for value in held:
+        node = leaves[value["sample"]]
+        for _ in range(value["depth"]):
+            node = frames[0][node]
+        assert frames[1][node] == value["frame"]
 
 
 def test_who_no_longer_frees_comes_first(tmp_path: Path) -> None:
