@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from tests.native.memory.programs import (
     LARGER,
     LEAK,
     NEVER_EMPTIED,
+    NOT_CALLED,
     SHRUNK,
     WASTE,
     compiled,
@@ -103,6 +107,31 @@ def test_who_no_longer_frees_comes_first(tmp_path: Path) -> None:
     assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "memory")
     assert (first.function, first.pattern) == ("drop_item", "leak")
     assert "frees less of" in first.why
+
+
+@pytest.mark.parametrize(
+    ("body", "function", "words", "counted"),
+    [
+        (NOT_CALLED, "keep", "no longer calls clean, which frees what", ("clean", 60000.0, 0.0)),
+        (LEAK, "drop_item", "frees less of", (None, None, None)),
+    ],
+)
+def test_counted_calls_tell_whether_who_frees_is_still_called(
+    tmp_path: Path, body: str, function: str, words: str, counted: tuple[str | None, float | None, float | None]
+) -> None:
+    # WHEN two runs of a kind are compared as shipped
+    compiled(tmp_path, body)
+    command = [sys.executable, "-m", "whyperf", "compare", "./program good", "./program bad", "--memory"]
+    done = subprocess.run(
+        [*command, "--runs", "2", "--json", "-"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # THEN calls are counted, and the first suspect is the one for whom nothing changed but whom it calls
+    assert "counting calls, to tell whether who no longer frees" in done.stderr
+    first = json.loads(done.stdout)["suspects"][0]
+    detail = first["evidence"][0]["detail"]
+    assert first["function"] == function and words in first["why"]
+    assert tuple(detail.get(name) for name in ("no_longer_called", "good_calls", "bad_calls")) == counted
 
 
 @pytest.mark.parametrize(
