@@ -172,16 +172,15 @@ def test_waits_of_some_microseconds_are_not_missed(tmp_path: Path, same: bool) -
         names = Names(process, Reader(tmp_path))
     records = log.records(RingRecordKind.BLOCKED)
     # THEN looks that come while it waits find it waiting, though it soon goes on
-    waited_ns = lasted - used
-    assert waited_ns > 0.1 * lasted
-    assert sum(said.weight_ns for said in records) > 0.5 * waited_ns
+    losses = sampler.losses()
+    assert losses.blocked >= 0.5 * (lasted - used) / lasted * losses.looks > 0
     # AND where it waits; who called that, unless it went on before that could be read, which is counted
     assert {names.of(said.pcs)[0] for said in records} == {"libc"}
     whole = [said for said in records if len(said.pcs) > 1]
     assert {names.of(said.pcs)[2] for said in whole} <= {"wait_briefly"}
-    assert sampler.losses().cut[CUT_REASONS.index("the thread went on before its stack could be read")] == len(
-        records
-    ) - len(whole)
+    assert losses.cut[CUT_REASONS.index("the thread went on before its stack could be read")] == len(records) - len(
+        whole
+    )
 
 
 def test_times_are_in_order_and_within_the_run(process: Watched, tmp_path: Path) -> None:
