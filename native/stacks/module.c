@@ -172,8 +172,10 @@ static bool sleep_until(uint64_t moment, int wake) {
         struct timespec left = {(time_t)((moment - now) / 1000000000u), (long)((moment - now) % 1000000000u)};
         struct pollfd woken = {.fd = wake, .events = POLLIN};
         int ready = ppoll(&woken, 1, &left, NULL);
-        if (ready > 0 || (ready < 0 && errno != EINTR))
+        if (ready > 0)
             return false;
+        if (ready < 0 && errno != EINTR)
+            return true;
     }
 }
 

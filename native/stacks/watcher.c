@@ -49,7 +49,7 @@ static void drop_thread(struct blocked_threads *threads, struct blocked_thread *
 // What a file of the thread says now. It stays open, so that the next time takes a single read.
 static bool read_kept(struct blocked_threads *threads, struct blocked_thread *thread, enum thread_file which,
                       char *text, size_t size) {
-    enum { DESCRIPTORS_MAX = 512 };
+    enum { DESCRIPTORS_MAX = 256 };
     static const char *const names[THREAD_FILES] = {[SCHEDULE] = "schedstat", [SYSTEM_CALL] = "syscall"};
     int fd = thread->files[which];
     if (fd < 0)
