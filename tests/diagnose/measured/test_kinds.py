@@ -163,6 +163,7 @@ def test_the_next_command_of_another_tools_samples_may_lack_redirections():
 
     assert noted(trace=PERF_DATA)
     assert not noted(trace=PERF_DATA, options=RunOptions())
+    assert not noted(trace=TraceSummary("bpf", "tree", 99.0))
     assert not noted()
 
 

@@ -47,6 +47,10 @@ def _is_started(run: Run) -> bool:
     return not own or any(origin != "attached" for origin in own)
 
 
+def _is_of_perf(run: Run) -> bool:
+    return run.manifest.trace is not None and run.manifest.trace.source == "perf.data"
+
+
 def _kept(runs: Sequence[Run], options: Sequence[str]) -> list[str]:
     """What the runs were recorded with, and what must not be lost."""
     traced = all(run.manifest.trace is not None for run in runs)
@@ -116,6 +120,6 @@ def lifecycle_reminder(runs: Sequence[Run]) -> list[str]:
     unknown = [run for run in runs if run.manifest.options is None]
     if any(run.manifest.stopped_by in ("driver", "for") and _is_started(run) for run in unknown):
         return ["The next command needs the same --ready, --drive, --for and --stop options as before."]
-    if any(run.manifest.trace is not None and _is_started(run) for run in unknown):
+    if any(_is_of_perf(run) and _is_started(run) for run in unknown):
         return ["perf.data does not say what a shell redirected: add `< FILE` to the next command if it was there."]
     return []
