@@ -83,6 +83,27 @@ def test_programs_keep_their_own_allocator(tmp_path: Path, built: Path, how: str
         assert recording.table("allocations").num_rows > 20
 
 
+def test_handlers_that_interrupt_an_allocation_may_allocate_and_leave(tmp_path: Path, built: Path) -> None:
+    # GIVEN an allocator that may be interrupted, called again and left by longjmp at every place
+    command, environment = [str(built / "plain"), "interrupted"], {"LD_PRELOAD": str(built / "own.so")}
+    # WHEN our functions are before it
+    printed, recording = watched(tmp_path / "r", command, environment, 64)
+    # THEN that is still so
+    assert printed == "interrupted: 0 wrong\n"
+    assert recording.table("allocations").num_rows > 20
+
+
+@pytest.mark.parametrize("kilobytes", [9_000, 12_000, 20_000, 40_000, 150_000])
+def test_programs_that_start_with_little_address_space_do_the_same(
+    tmp_path: Path, built: Path, kilobytes: int
+) -> None:
+    # GIVEN so little that our library, the rings or both may find no room
+    command = ["/bin/sh", "-c", f"ulimit -v {kilobytes}; exec {built / 'plain'} zeroed"]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed, _ = watched(tmp_path / "r", command, {})
+    assert printed == plain == "zeroed: 60 MB\n"
+
+
 @pytest.mark.parametrize("how", ["libc", "calloc that calls malloc"])
 def test_bytes_count_once_where_an_allocator_calls_another(tmp_path: Path, built: Path, how: str) -> None:
     # GIVEN 60 MB from calloc, which in one of two allocators asks malloc for it
