@@ -218,6 +218,16 @@ PACKAGES = {
         "original-awk", ((*_MAKE[:2], "CC={compiler}", "HOSTCC={compiler}", "CFLAGS={flags}", "a.out"),)
     ),
     "pkgconf": Recipe("pkgconf", ((*_CONFIGURE, "--disable-shared"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "pkgconf"))),
+    # Its programs find their files from where they are.
+    "postgresql": Recipe(
+        "postgresql-15",
+        (
+            (*_CONFIGURE, "--without-readline", "--without-zlib"),
+            _MAKE,
+            ("sh", "-c", "make -s install DESTDIR=$PWD/installed"),
+            ("sh", "-c", "make -s -Ccontrib/test_decoding install DESTDIR=$PWD/installed"),
+        ),
+    ),
     # With Debian's jemalloc, as Debian ships it.
     "redis-7.0": Recipe(
         "redis",
