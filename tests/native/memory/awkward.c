@@ -155,6 +155,24 @@ static void zeroed(void) {
     printf("zeroed: 60 MB\n");
 }
 
+// A child frees its copy of what its parent keeps, and keeps blocks of its own.
+static void inherited(void) {
+    enum { BLOCKS = 40 };
+    static char *held[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        held[i] = memset(malloc(100000), i, 100000);
+    if (fork() == 0) {
+        for (int i = 0; i < BLOCKS; i++)
+            free(held[i]);
+        for (int i = 0; i < BLOCKS; i++)
+            held[i] = memset(malloc(50000), i, 50000);
+        exit(held[BLOCKS - 1][0] == BLOCKS - 1 ? 7 : 1);
+    }
+    int status = 0;
+    wait(&status);
+    printf("inherited: child %d, %d kept\n", WEXITSTATUS(status), held[BLOCKS - 1][99999] + 1);
+}
+
 int main(int count, char **words) {
     for (int i = 1; i < count; i++) {
         if (!strcmp(words[i], "storm"))
@@ -165,6 +183,8 @@ int main(int count, char **words) {
             limited();
         if (!strcmp(words[i], "interrupted"))
             interrupted();
+        if (!strcmp(words[i], "inherited"))
+            inherited();
         if (!strcmp(words[i], "zeroed"))
             zeroed();
         fflush(stdout);

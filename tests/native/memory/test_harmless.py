@@ -71,6 +71,22 @@ def test_every_free_of_a_storm_is_found(tmp_path: Path, built: Path) -> None:
     assert sum(not freed for freed in main) <= lost + 0.02 * len(main)
 
 
+def test_what_a_child_frees_is_still_its_parents(tmp_path: Path, built: Path) -> None:
+    # GIVEN 40 blocks of 100 kB that a child frees for itself, and 40 of 50 kB of its own: at this interval each is seen
+    printed, recording = watched(tmp_path / "r", [str(built / "plain"), "inherited"], {})
+    assert printed == "inherited: child 7, 40 kept\n"
+    # THEN neither process freed any of its own
+    table = recording.table("allocations").to_pydict()
+    freed = {
+        size: [gone for gone, other in zip(table["freed"], table["size"], strict=True) if other == size]
+        for size in (100_000, 50_000)
+    }
+    assert freed == {100_000: [False] * 40, 50_000: [False] * 40}
+    processes = recording.table("samples")["process"].to_numpy()[table["sample"]]
+    owners = {(size, row) for size, row in zip(table["size"], processes.tolist(), strict=True) if size in freed}
+    assert len(owners) == len({row for _, row in owners}) == 2
+
+
 @pytest.mark.parametrize("how", ["linked", "preloaded"])
 def test_programs_keep_their_own_allocator(tmp_path: Path, built: Path, how: str) -> None:
     # GIVEN an allocator that ends the program when it is given a block of another one
