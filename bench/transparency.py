@@ -77,10 +77,13 @@ def _same_suite(suite: Suite, folder: Path, how: tuple[str, ...]) -> bool:
     plain = unwatched(suite.command, suite.folder, timeout=3600)
     under = watched(suite.command, suite.folder, folder / "recording", timeout=3600, options=how)
     before, after = suite.outcomes(plain), suite.outcomes(under.seen)
-    print(f"{suite.name}: {len(before)} results, {len(set(before) ^ set(after))} of them different when watched")
+    print(
+        f"{suite.name}: {len(before)} results, {len(set(before) ^ set(after))} of them different when watched, "
+        f"status {under.seen.status}, unwatched {plain.status}"
+    )
     for line in sorted(set(before) ^ set(after)):
         print(f"  {'unwatched' if line in before else 'watched'}: {line}")
-    return before == after and len(before) > 0
+    return before == after and under.seen.status == plain.status and len(before) > 0
 
 
 if __name__ == "__main__":

@@ -71,6 +71,8 @@ def heaptrack(case: Case, folder: Path) -> Ranks | None:
 
     def stacks(side: Side, out: Path) -> Stacks:
         raw, data = out.with_suffix(".raw"), out.with_suffix(".heaptrack")
+        raw.touch()
+        raw.chmod(0o666)  # a command may become another user, then another program
         settings = [f"LD_PRELOAD={_HEAPTRACK}/libheaptrack_preload.so", f"DUMP_HEAPTRACK_OUTPUT={raw}"]
         _run(case, side, ["env", *settings])
         with raw.open("rb") as read, data.open("wb") as written:
@@ -104,7 +106,7 @@ def massif(case: Case, folder: Path) -> Ranks | None:
 
     def stacks(side: Side, out: Path) -> Stacks:
         file = out.with_suffix(".massif")
-        tool = ["--tool=massif", "--depth=60", "--threshold=0.1", f"--massif-out-file={file}"]
+        tool = ["--tool=massif", "--trace-children=yes", "--depth=60", "--threshold=0.1", f"--massif-out-file={file}"]
         _run(case, side, ["valgrind", *tool])
         return _massif_peak(file.read_text(errors="replace").splitlines())
 
