@@ -40,7 +40,7 @@ _LEFT_OUT_OF_MOSQUITTO = ("TLS", "CJSON", "DOCS")
 _LEFT_OUT_OF_OPENJPEG = ("PNG", "TIFF", "LCMS", "LCMS2", "ZLIB")
 _LEFT_OUT_OF_TIFF = ("zlib", "libdeflate", "jpeg", "jbig", "lerc", "lzma", "zstd", "webp", "cxx")
 _PARTS_OF_POSTGRESQL = (
-    "src/timezone", "src/interfaces/libpq", "src/backend", "src/backend/utils/mb/conversion_procs",
+    "src/backend", "src/timezone", "src/interfaces/libpq", "src/backend/utils/mb/conversion_procs",
     "src/backend/snowball", "src/pl/plpgsql/src", "src/bin/initdb", "src/bin/pg_ctl", "src/bin/psql",
     "contrib/test_decoding",
 )  # fmt: skip
