@@ -15,7 +15,7 @@ from bench.suites import MORE_REDIS_UNITS, Suite, all_coreutils_tests, coreutils
 from bench.watching import compiled, unwatched, watched
 
 _PARTS = ["odd", "churn", "storm", "redis", "sqlite", "coreutils"]
-_MEMORY = ("--memory", "--memory-interval", "16K")
+MEMORY = ("--memory", "--memory-interval", "16K")
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     )
     parser.add_argument("--memory", action="store_true", help="sample allocations as well, often")
     options = parser.parse_args()
-    how = _MEMORY if options.memory else ()
+    how = MEMORY if options.memory else ()
     parts = options.only or (["odd"] if options.target or options.way else _PARTS)
     good = True
     for part in parts:

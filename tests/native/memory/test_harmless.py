@@ -110,9 +110,7 @@ def test_handlers_that_interrupt_an_allocation_may_allocate_and_leave(tmp_path: 
 
 
 @pytest.mark.parametrize("kilobytes", [9_000, 12_000, 20_000, 40_000, 150_000])
-def test_programs_that_start_with_little_address_space_do_the_same(
-    tmp_path: Path, built: Path, kilobytes: int
-) -> None:
+def test_programs_that_start_with_little_address_space_do_the_same(tmp_path: Path, built: Path, kilobytes: int) -> None:
     # GIVEN so little that our library, the rings or both may find no room
     command = ["/bin/sh", "-c", f"ulimit -v {kilobytes}; exec {built / 'plain'} zeroed"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
