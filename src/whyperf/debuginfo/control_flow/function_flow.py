@@ -27,8 +27,8 @@ from whyperf.debuginfo.code_maps.code_map import Addresses, Bools, CodeMap, Int3
 from whyperf.debuginfo.code_maps.places import last_at_or_before
 from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction, FlowStep, decode
 from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.control_flow.linkage_stubs import imported_by_stub
 from whyperf.debuginfo.control_flow.no_return import never_returns_by_name
-from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.recording.schemas.deep_tables import SiteKind
 
@@ -146,13 +146,17 @@ class TimedFlows:
 
     def __init__(self, binary: Binary, budget_s: float) -> None:
         self.binary = binary
-        self._flows, self._budget_s = Flows(binary, callee_depth=0), budget_s
+        self._flows = Flows(binary, callee_depth=0)
         self._read: dict[int, Flow | None] = {}
-        self.renew()
+        self.renew(budget_s)
 
-    def renew(self) -> None:
-        """As much time as at first, from now on."""
-        self._deadline = time.process_time() + self._budget_s
+    def renew(self, budget_s: float) -> None:
+        """So much time from now on."""
+        self._deadline = time.process_time() + budget_s
+
+    @property
+    def image(self) -> Image | None:
+        return self._flows.image
 
     def of(self, scope: int) -> Flow | None:
         """None when the code's bytes cannot be had, or the time is up."""
@@ -171,7 +175,7 @@ class Flows:
         self._returns: dict[int, bool] = {}
 
     @cached_property
-    def _image(self) -> Image | None:
+    def image(self) -> Image | None:
         return Image(self._binary.elf) if self._binary.elf is not None else None
 
     def of(self, scope: int) -> Flow | None:
@@ -182,24 +186,24 @@ class Flows:
 
     def _graph(self, parts: Parts, depth: int) -> _Graph | None:
         machine = self._binary.machine
-        if self._image is None or machine is None:
+        if self.image is None or machine is None:
             return None
         code: list[FlowInstruction] = []
         for low, high in parts.ranges:
-            content = self._image.read(low, high - low)
+            content = self.image.read(low, high - low)
             if len(content) < high - low:
                 return None
             code += decode(machine, content, low)
         if not code:
             return None
         ends = {one.address for one in code if one.step is FlowStep.CALL and self._call_ends(one, depth)}
-        return _Graph(code, ends, table_targets(code, self._image))
+        return _Graph(code, ends, table_targets(code, self.image))
 
     def _call_ends(self, call: FlowInstruction, depth: int) -> bool:
         """Whether the flow never comes back from it."""
-        assert self._image is not None
+        assert self.image is not None
         if call.target is None:
-            return call.slot is not None and never_returns_by_name(self._image.imports.get(call.slot, ""))
+            return call.slot is not None and never_returns_by_name(self.image.imports.get(call.slot, ""))
         if call.target not in self._returns:
             self._returns[call.target] = True  # what recursion assumes
             self._returns[call.target] = not self._callee_ends(call.target, depth)
@@ -207,13 +211,11 @@ class Flows:
 
     def _callee_ends(self, entry: int, depth: int) -> bool:
         machine = self._binary.machine
-        assert self._image is not None and machine is not None
+        assert self.image is not None and machine is not None and self._binary.elf is not None
         if entry in self._binary.never_return:
             return True
-        if _in_linkage(self._binary.elf, entry):
-            stub = decode(machine, self._image.read(entry, machine.stub_bytes), entry)
-            slot = next((one.slot for one in stub if one.slot is not None), 0)
-            return never_returns_by_name(self._image.imports.get(slot, ""))
+        if (symbol := imported_by_stub(self._binary.elf, machine, self.image, entry)) is not None:
+            return never_returns_by_name(symbol)
         scope = self._binary.scope_entered_at(entry)
         if scope < 0 or depth >= self._callee_depth:
             return False
@@ -221,10 +223,6 @@ class Flows:
             return True
         graph = self._graph(parts_of(self._binary.code, scope), depth + 1)
         return graph is not None and not graph.can_return
-
-
-def _in_linkage(elf: ElfFile | None, address: int) -> bool:
-    return elf is not None and any(low <= address < high for low, high in elf.linkage)
 
 
 class _Graph:
