@@ -39,6 +39,12 @@ _LEFT_OUT_OF_GIT = ("OPENSSL", "CURL", "EXPAT", "GETTEXT", "TCLTK", "PERL", "PYT
 _LEFT_OUT_OF_MOSQUITTO = ("TLS", "CJSON", "DOCS")
 _LEFT_OUT_OF_OPENJPEG = ("PNG", "TIFF", "LCMS", "LCMS2", "ZLIB")
 _LEFT_OUT_OF_TIFF = ("zlib", "libdeflate", "jpeg", "jbig", "lerc", "lzma", "zstd", "webp", "cxx")
+_PARTS_OF_POSTGRESQL = (
+    "src/backend", "src/timezone", "src/interfaces/libpq", "src/backend/utils/mb/conversion_procs",
+    "src/backend/snowball", "src/pl/plpgsql/src", "src/bin/initdb", "src/bin/pg_ctl", "src/bin/psql",
+    "contrib/test_decoding",
+)  # fmt: skip
+_TO_INSTALLED = "DESTDIR=$(abs_top_builddir)/installed"
 # What would need further libraries, and hand-written vector code, which has no variables.
 _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support", "xattr-support", "roll-simd", "ipv6")
 
@@ -218,6 +224,14 @@ PACKAGES = {
         "original-awk", ((*_MAKE[:2], "CC={compiler}", "HOSTCC={compiler}", "CFLAGS={flags}", "a.out"),)
     ),
     "pkgconf": Recipe("pkgconf", ((*_CONFIGURE, "--disable-shared"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "pkgconf"))),
+    # Its programs find their files from where they are.
+    "postgresql": Recipe(
+        "postgresql-15",
+        (
+            (*_CONFIGURE, "--without-readline", "--without-zlib"),
+            *((*_MAKE, f"-C{part}", "install", _TO_INSTALLED) for part in _PARTS_OF_POSTGRESQL),
+        ),
+    ),
     # With Debian's jemalloc, as Debian ships it.
     "redis-7.0": Recipe(
         "redis",

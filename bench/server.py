@@ -36,13 +36,16 @@ def drive_once(
     drive: list[str],
     folder: Path | None = None,
     look: Callable[[int], None] | None = None,
+    *,
+    limit_s: float | None = None,
 ) -> None:
-    """Runs a server (or a tool around it) and its load, lets `look` see the server's pid, then ends the server."""
+    """Runs a server (or a tool around it) and its load, lets `look` see the server's pid, then ends the server. A load
+    that takes longer than the limit is an error."""
     port = int(ready.removeprefix("tcp:"))
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for_port(port)
-        subprocess.run(drive, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(drive, check=True, stdout=subprocess.DEVNULL, timeout=limit_s)
         if look:
             look(innermost_child(server.pid))
     finally:

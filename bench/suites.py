@@ -10,6 +10,7 @@ from bench import subjects
 from bench.watching import Seen
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_TIME = re.compile(r" \(\d+ ms\)$")
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Suite:
     def outcomes(self, seen: Seen) -> list[str]:
         """What each test came to, sorted: tests run in parallel end in any order."""
         lines = _COLOUR.sub("", seen.stdout).splitlines()
-        return sorted(line for line in lines if self.outcome.match(line))
+        return sorted(_TIME.sub("", line) for line in lines if self.outcome.match(line))
 
 
 REDIS_UNITS = ("unit/type/string", "unit/type/incr", "unit/protocol", "unit/multi", "unit/scan")

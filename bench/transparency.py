@@ -15,7 +15,7 @@ from bench.suites import MORE_REDIS_UNITS, Suite, all_coreutils_tests, coreutils
 from bench.watching import compiled, unwatched, watched
 
 _PARTS = ["odd", "churn", "storm", "redis", "sqlite", "coreutils"]
-_MEMORY = ("--memory", "--memory-interval", "16K")
+MEMORY = ("--memory", "--memory-interval", "16K")
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     )
     parser.add_argument("--memory", action="store_true", help="sample allocations as well, often")
     options = parser.parse_args()
-    how = _MEMORY if options.memory else ()
+    how = MEMORY if options.memory else ()
     parts = options.only or (["odd"] if options.target or options.way else _PARTS)
     good = True
     for part in parts:
@@ -77,10 +77,13 @@ def _same_suite(suite: Suite, folder: Path, how: tuple[str, ...]) -> bool:
     plain = unwatched(suite.command, suite.folder, timeout=3600)
     under = watched(suite.command, suite.folder, folder / "recording", timeout=3600, options=how)
     before, after = suite.outcomes(plain), suite.outcomes(under.seen)
-    print(f"{suite.name}: {len(before)} results, {len(set(before) ^ set(after))} of them different when watched")
+    print(
+        f"{suite.name}: {len(before)} results, {len(set(before) ^ set(after))} of them different when watched, "
+        f"status {under.seen.status}, unwatched {plain.status}"
+    )
     for line in sorted(set(before) ^ set(after)):
         print(f"  {'unwatched' if line in before else 'watched'}: {line}")
-    return before == after and len(before) > 0
+    return before == after and under.seen.status == plain.status and len(before) > 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import tempfile
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any
 from bench.accuracy.comparing import diagnose, record, recordings_in
 from bench.cache import SubjectError
 from bench.cases.case import Commands, Side
-from bench.memory.peers import PEERS, Ranks
+from bench.memory.peers import LIMIT_S, PEERS
 from bench.memory.subjects import Case, cases
 
 _SAME_WORK = ("--same-work", "yes")
@@ -50,8 +51,8 @@ def _row(case: Case, args: argparse.Namespace) -> str:
         if not args.peers:
             return f"{case.name}: {said}"
         with tempfile.TemporaryDirectory() as scratch:
-            found = {peer: run(case, Path(scratch)) for peer, run in PEERS.items()}
-        others = ", ".join(f"{peer} {_shown(ranks)}" for peer, ranks in found.items())
+            Path(scratch).chmod(0o777)  # massif writes when a server ends, which may be another user's by then
+            others = ", ".join(f"{peer} {_of_peer(peer, case, Path(scratch))}" for peer in PEERS)
         return f"{case.name}: {said}; {others}"
 
 
@@ -89,7 +90,13 @@ def _said(case: Case, answer: dict[str, Any]) -> str:
     return f"whyperf {answer['verdict']} ({grew}), rank {at or '-'} of {len(names)} {names[:3]} {first}"
 
 
-def _shown(ranks: Ranks | None) -> str:
+def _of_peer(peer: str, case: Case, scratch: Path) -> str:
+    try:
+        ranks = PEERS[peer](case, scratch)
+    except subprocess.TimeoutExpired:
+        return f"took longer than {LIMIT_S:.0f} s"
+    except subprocess.CalledProcessError as error:
+        return f"failed: `{error.cmd[0]}` ended with {error.returncode}"
     if ranks is None:
         return "not run"
     return f"{ranks.by_size or '-'} by size, {ranks.by_difference or '-'} by difference"

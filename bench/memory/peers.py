@@ -17,6 +17,9 @@ from bench.cases.case import Side
 from bench.memory.subjects import Case
 from bench.server import drive_once
 
+LIMIT_S = 600.0  # for one run
+_HEAPTRACK = Path("/usr/lib/heaptrack")
+
 Stacks = Mapping[tuple[str, ...], float]  # functions, innermost first, and bytes
 
 
@@ -55,18 +58,31 @@ def _run(case: Case, side: Side, tool: list[str]) -> None:
     at = next(number for number, word in enumerate(side.command) if word != "env" and "=" not in word)
     command = [*side.command[:at], *tool, *side.command[at:]]
     if case.commands.ready:
-        drive_once(command, case.commands.ready, side.drive)
+        drive_once(command, case.commands.ready, side.drive, limit_s=LIMIT_S)
     else:
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        none = subprocess.DEVNULL
+        subprocess.run(command, stdin=none, stdout=none, stderr=none, check=True, timeout=LIMIT_S)
 
 
 def heaptrack(case: Case, folder: Path) -> Ranks | None:
-    if shutil.which("heaptrack") is None:
+    """Its library without its script, whose own processes stand between us and a server."""
+    if shutil.which("heaptrack_print") is None:
         return None
 
     def stacks(side: Side, out: Path) -> Stacks:
-        _run(case, side, ["heaptrack", "-o", str(out)])
-        data = next(out.parent.glob(f"{out.name}.*"))
+        raw, data = out.with_suffix(".raw"), out.with_suffix(".heaptrack")
+        raw.touch()
+        raw.chmod(0o666)  # a command may become another user, then another program
+        settings = [f"LD_PRELOAD={_HEAPTRACK}/libheaptrack_preload.so", f"DUMP_HEAPTRACK_OUTPUT={raw}"]
+        _run(case, side, ["env", *settings])
+        with raw.open("rb") as read, data.open("wb") as written:
+            subprocess.run(
+                [_HEAPTRACK / "libexec" / "heaptrack_interpret"],
+                stdin=read,
+                stdout=written,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
         flames = out.with_suffix(".flames")
         options = ["--flamegraph-cost-type", "peak", "-F", str(flames), "-p", "0", "-a", "0", "-T", "0", "-l", "0"]
         subprocess.run(["heaptrack_print", *options, str(data)], capture_output=True, check=True)
@@ -90,7 +106,7 @@ def massif(case: Case, folder: Path) -> Ranks | None:
 
     def stacks(side: Side, out: Path) -> Stacks:
         file = out.with_suffix(".massif")
-        tool = ["--tool=massif", "--depth=60", "--threshold=0.1", f"--massif-out-file={file}"]
+        tool = ["--tool=massif", "--trace-children=yes", "--depth=60", "--threshold=0.1", f"--massif-out-file={file}"]
         _run(case, side, ["valgrind", *tool])
         return _massif_peak(file.read_text(errors="replace").splitlines())
 
@@ -135,7 +151,8 @@ def memray(case: Case, folder: Path) -> Ranks | None:
         file = out.with_suffix(".memray")
         at = side.command.index(sys.executable) + 1
         tool = ["-m", "memray", "run", "--native", "-q", "-o", str(file)]
-        subprocess.run([*side.command[:at], *tool, *side.command[at:]], capture_output=True, check=True)
+        command = [*side.command[:at], *tool, *side.command[at:]]
+        subprocess.run(command, capture_output=True, check=True, timeout=LIMIT_S)
         read = subprocess.run([sys.executable, "-c", _READ, str(file)], capture_output=True, text=True, check=True)
         return {tuple(json.loads(names)): float(size) for names, size in json.loads(read.stdout).items()}
 

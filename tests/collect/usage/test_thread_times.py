@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.patience import PATIENCE_S
+from whyperf.collect.usage import thread_times
 from whyperf.collect.usage.thread_times import QuotaWatch, ThreadAccounts
 
 _PROGRAM = """
@@ -51,6 +53,27 @@ def test_threads_are_told_apart_by_what_they_do():
     assert any("nanosleep" in call or call == "futex" for one in others for call in one.blocked_s)
     for one in times:
         assert one.run_s + one.runnable_s + sum(one.blocked_s.values()) == pytest.approx(one.lived_s, rel=0.2, abs=0.1)
+
+
+def test_a_look_at_new_threads_waits_until_the_times_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN two threads, and a third that another thread looks at while the times of the first are told
+    monkeypatch.setattr(thread_times, "_text", lambda path: "1 1 1" if path.endswith("schedstat") else "running")
+    accounts = ThreadAccounts(1)
+    accounts.open_window([(1, 1), (1, 2)], 0.0)
+    looking = threading.Thread(target=accounts.look, args=([(1, 3)], 1.0))
+    times = thread_times._Account.times
+
+    def slowly(account: thread_times._Account, *, main: bool) -> thread_times.ThreadTimes:
+        if looking.ident is None:
+            looking.start()
+            looking.join(0.2)
+        return times(account, main=main)
+
+    monkeypatch.setattr(thread_times._Account, "times", slowly)
+    # THEN they are told, and the look comes after
+    assert len(accounts.times()) == 2
+    looking.join(PATIENCE_S)
+    assert len(accounts.times()) == 3
 
 
 def test_a_group_without_a_quota_is_never_stopped():

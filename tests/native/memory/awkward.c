@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -96,6 +97,45 @@ static void handlers(void) {
     printf("handlers: errno %d\n", errno);
 }
 
+static sigjmp_buf way_out;
+static volatile sig_atomic_t may_jump;
+
+static void allocate_or_leave(int number) {
+    allocate_in_handler(number);
+    if (may_jump && handled % 3 == 0)
+        siglongjmp(way_out, 1);
+}
+
+// Signals come while the program allocates, and every third handler leaves the call that it interrupted: only with an
+// allocator that permits both.
+static void interrupted(void) {
+    enum { HELD = 64, SIGNALS = 300 };
+    static char *held[HELD];
+    static unsigned seed = 1;
+    static long bad;
+    struct sigaction action = {.sa_handler = allocate_or_leave};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval often = {{0, 500}, {0, 500}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    sigsetjmp(way_out, 1);
+    may_jump = 1;
+    while (handled < SIGNALS) {
+        size_t at = (next(&seed) >> 8) % HELD;
+        char *old = held[at];
+        held[at] = NULL;
+        for (int i = 1; old && i < 64; i++)
+            bad += old[i] != old[0];
+        free(old);
+        held[at] = filled(200, next(&seed) >> 8);
+        for (volatile int pause = 0; pause < 500; pause++)
+            ;
+    }
+    may_jump = 0;
+    struct itimerval never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("interrupted: %ld wrong\n", bad);
+}
+
 static void limited(void) {
     struct rlimit limit = {256 << 20, 256 << 20};
     setrlimit(RLIMIT_AS, &limit);
@@ -115,6 +155,24 @@ static void zeroed(void) {
     printf("zeroed: 60 MB\n");
 }
 
+// A child frees its copy of what its parent keeps, and keeps blocks of its own.
+static void inherited(void) {
+    enum { BLOCKS = 40 };
+    static char *held[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        held[i] = memset(malloc(100000), i, 100000);
+    if (fork() == 0) {
+        for (int i = 0; i < BLOCKS; i++)
+            free(held[i]);
+        for (int i = 0; i < BLOCKS; i++)
+            held[i] = memset(malloc(50000), i, 50000);
+        exit(held[BLOCKS - 1][0] == BLOCKS - 1 ? 7 : 1);
+    }
+    int status = 0;
+    wait(&status);
+    printf("inherited: child %d, %d kept\n", WEXITSTATUS(status), held[BLOCKS - 1][99999] + 1);
+}
+
 int main(int count, char **words) {
     for (int i = 1; i < count; i++) {
         if (!strcmp(words[i], "storm"))
@@ -123,6 +181,10 @@ int main(int count, char **words) {
             handlers();
         if (!strcmp(words[i], "limited"))
             limited();
+        if (!strcmp(words[i], "interrupted"))
+            interrupted();
+        if (!strcmp(words[i], "inherited"))
+            inherited();
         if (!strcmp(words[i], "zeroed"))
             zeroed();
         fflush(stdout);

@@ -213,13 +213,14 @@ def test_stubs_of_x86_64_are_what_was_meant(tmp_path: Path) -> None:
     assert stubs[1][4].startswith("js ")
 
 
-def test_programs_whose_handlers_call_their_own_allocator_do_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["handlers", "interrupted"])
+def test_programs_whose_handlers_call_their_own_allocator_do_the_same(tmp_path: Path, mode: str) -> None:
     # GIVEN an allocator of the program's own under the names of malloc's family
     program = tmp_path / "linked"
     sources = [str(HERE / "awkward.c"), str(HERE / "own_malloc.c")]
     flags = ["-O2", "-g", "-pthread", "-D_GNU_SOURCE", "-fno-builtin"]
     subprocess.run(["gcc", *flags, "-o", program, *sources], check=True)
-    _does_the_same(tmp_path, program, "handlers")
+    _does_the_same(tmp_path, program, mode)
 
 
 @pytest.mark.parametrize(

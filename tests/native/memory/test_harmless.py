@@ -71,6 +71,22 @@ def test_every_free_of_a_storm_is_found(tmp_path: Path, built: Path) -> None:
     assert sum(not freed for freed in main) <= lost + 0.02 * len(main)
 
 
+def test_what_a_child_frees_is_still_its_parents(tmp_path: Path, built: Path) -> None:
+    # GIVEN 40 blocks of 100 kB that a child frees for itself, and 40 of 50 kB of its own: at this interval each is seen
+    printed, recording = watched(tmp_path / "r", [str(built / "plain"), "inherited"], {})
+    assert printed == "inherited: child 7, 40 kept\n"
+    # THEN neither process freed any of its own
+    table = recording.table("allocations").to_pydict()
+    freed = {
+        size: [gone for gone, other in zip(table["freed"], table["size"], strict=True) if other == size]
+        for size in (100_000, 50_000)
+    }
+    assert freed == {100_000: [False] * 40, 50_000: [False] * 40}
+    processes = recording.table("samples")["process"].to_numpy()[table["sample"]]
+    owners = {(size, row) for size, row in zip(table["size"], processes.tolist(), strict=True) if size in freed}
+    assert len(owners) == len({row for _, row in owners}) == 2
+
+
 @pytest.mark.parametrize("how", ["linked", "preloaded"])
 def test_programs_keep_their_own_allocator(tmp_path: Path, built: Path, how: str) -> None:
     # GIVEN an allocator that ends the program when it is given a block of another one
@@ -81,6 +97,25 @@ def test_programs_keep_their_own_allocator(tmp_path: Path, built: Path, how: str
     # THEN what is preloaded stands behind us, and is seen
     if how == "preloaded":
         assert recording.table("allocations").num_rows > 20
+
+
+def test_handlers_that_interrupt_an_allocation_may_allocate_and_leave(tmp_path: Path, built: Path) -> None:
+    # GIVEN an allocator that may be interrupted, called again and left by longjmp at every place
+    command, environment = [str(built / "plain"), "interrupted"], {"LD_PRELOAD": str(built / "own.so")}
+    # WHEN our functions are before it
+    printed, recording = watched(tmp_path / "r", command, environment, 64)
+    # THEN that is still so
+    assert printed == "interrupted: 0 wrong\n"
+    assert recording.table("allocations").num_rows > 20
+
+
+@pytest.mark.parametrize("kilobytes", [9_000, 12_000, 20_000, 40_000, 150_000])
+def test_programs_that_start_with_little_address_space_do_the_same(tmp_path: Path, built: Path, kilobytes: int) -> None:
+    # GIVEN so little that our library, the rings or both may find no room
+    command = ["/bin/sh", "-c", f"ulimit -v {kilobytes}; exec {built / 'plain'} zeroed"]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed, _ = watched(tmp_path / "r", command, {})
+    assert printed == plain == "zeroed: 60 MB\n"
 
 
 @pytest.mark.parametrize("how", ["libc", "calloc that calls malloc"])

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -268,6 +269,7 @@ class _Run:
         self._window_opens: int | None = None  # when it will, once the target is ready
         self._window_start: int | None = None  # when it did
         self._used_before = Usage()
+        self._guard = threading.Lock()
         self._seen = Usage()  # peaks that were seen while it ran
         self._seen_waits = LongestWaits()  # for a CPU, of threads when they were last seen
         self._target: Child
@@ -438,8 +440,14 @@ class _Run:
         """Of the largest process now alive, as far as it is cheap to ask."""
         followed = sorted({pid for pid, _ in self._live_threads()})
         resident, swapped = zip(*map(memory_of, (self._target.pid, *followed[:_ASKED_FOR_MEMORY])), strict=True)
-        self._seen += Usage(max_rss_bytes=max(resident))
+        self._saw(Usage(max_rss_bytes=max(resident)), LongestWaits())
         self._swap_bytes = max(self._swap_bytes, *swapped)
+
+    def _saw(self, peaks: Usage, waits: LongestWaits) -> None:
+        """The recorder's thread looks as well, more thoroughly and more rarely."""
+        with self._guard:
+            self._seen += peaks
+            self._seen_waits |= waits
 
     def _live_threads(self) -> list[Thread]:
         return self._descendants.among(self._recorder.live_threads())
@@ -448,7 +456,7 @@ class _Run:
         """Threads may end between the thorough looks, and with them what the kernel knew of them."""
         if self._window_start is not None:
             living = self._live_threads()[:_ASKED_FOR_WAITS]
-            self._seen_waits |= longest_waits(cpu_waits(living), self._used_before)
+            self._saw(Usage(), longest_waits(cpu_waits(living), self._used_before))
             self._threads.look(living, time.monotonic())
             self._quota.look()
 
@@ -536,7 +544,6 @@ class _Run:
         if start is None:
             return None
         used = self._used_by_living()
-        self._seen += Usage(max_rss_bytes=used.max_rss_bytes)
         wall_s = (time.monotonic_ns() - start) / 1e9
-        self._seen_waits |= longest_waits(used.cpu_waits, self._used_before)
+        self._saw(Usage(max_rss_bytes=used.max_rss_bytes), longest_waits(used.cpu_waits, self._used_before))
         return self._with_threads(used.since(self._used_before, wall_s, seen=self._seen_waits))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,30 +47,34 @@ class _Account:
 
 
 class ThreadAccounts:
-    """Accounts of the threads that are looked at; those of ended threads are kept."""
+    """Accounts of the threads that are looked at; those of ended threads are kept. One thread may look while another
+    asks for the times."""
 
     def __init__(self, target: int) -> None:
         self._target = target
         self._machine = os.uname().machine
+        self._guard = threading.Lock()
         self._accounts: dict[Thread, _Account] = {}
         self._looked = 0.0
 
     def open_window(self, threads: Iterable[Thread], now: float) -> None:
         """What threads have done so far is not compared."""
-        self._accounts.clear()
-        self._looked = now
-        for pid, tid in threads:
-            with contextlib.suppress(OSError, ValueError):
-                run, ready, turns = _counted(pid, tid)
-                self._accounts[pid, tid] = _Account(_name(pid, tid), now, run, ready, turns, now)
+        with self._guard:
+            self._accounts.clear()
+            self._looked = now
+            for pid, tid in threads:
+                with contextlib.suppress(OSError, ValueError):
+                    run, ready, turns = _counted(pid, tid)
+                    self._accounts[pid, tid] = _Account(_name(pid, tid), now, run, ready, turns, now)
 
     def look(self, threads: Iterable[Thread], now: float) -> None:
         """Ended threads that nobody has reaped yet are in no call."""
-        for pid, tid in threads:
-            if (pid, tid) in self._accounts or len(self._accounts) < _MOST_THREADS:
-                with contextlib.suppress(OSError, ValueError, IndexError):
-                    self._look_at(pid, tid, now)
-        self._looked = now
+        with self._guard:
+            for pid, tid in threads:
+                if (pid, tid) in self._accounts or len(self._accounts) < _MOST_THREADS:
+                    with contextlib.suppress(OSError, ValueError, IndexError):
+                        self._look_at(pid, tid, now)
+            self._looked = now
 
     def _look_at(self, pid: int, tid: int, now: float) -> None:
         run, ready, turns = _counted(pid, tid)
@@ -100,7 +105,8 @@ class ThreadAccounts:
 
     def times(self) -> tuple[ThreadTimes, ...]:
         """Of the busiest first."""
-        every = [one.times(main=thread == (self._target, self._target)) for thread, one in self._accounts.items()]
+        with self._guard:
+            every = [one.times(main=thread == (self._target, self._target)) for thread, one in self._accounts.items()]
         return tuple(sorted(every, key=lambda one: -(one.run_s + one.runnable_s)))
 
 
@@ -115,7 +121,8 @@ class QuotaWatch:
         for file in _cpu_statistics(self._target):
             with contextlib.suppress(OSError, ValueError, KeyError):
                 value = _throttled_s(file)
-                self._seen[file] = (self._seen.get(file, (value, value))[0], value)
+                # A new one: another thread may be reading the old one.
+                self._seen = {**self._seen, file: (self._seen.get(file, (value, value))[0], value)}
 
     @property
     def throttled_s(self) -> float:
