@@ -67,6 +67,12 @@ class Search(Generic[_Change]):
         seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
         return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
 
+    def first_passed(self, sites: Sequence[ObservedSite]) -> int | None:
+        """Which of the sites a bad run passes first; None: none that can be seen."""
+        self._trying.on_run(TrialKind.BAD, 0)
+        records = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE).records
+        return int(records["site"][0]) if len(records) else None
+
     def untestable(self, claim: ProofClaim, why: str) -> Proof:
         return not_testable(claim, self._trying.measure, why)
 
