@@ -42,15 +42,33 @@ static const char *name_of(const struct plan *plan, const struct plan_increment 
     return (const char *)plan->stubs + at;
 }
 
-// Whether all symbols are there.
-static enum probes_reason check_slots(const struct plan *plan) {
+// Where a variable's new bytes are in the plan; NULL unless all of it is sound, and the module still has the old ones.
+static const uint8_t *new_bytes(const struct plan *plan, const struct plan_increment *slot, const struct module *module,
+                                struct initial *initial) {
+    uint64_t room = plan->header->stub_bytes - slot->at;
+    if (room < sizeof *initial)
+        return NULL;
+    memcpy(initial, plan->stubs + slot->at, sizeof *initial);
+    const uint8_t *old = plan->stubs + slot->at + sizeof *initial;
+    if (room - sizeof *initial < 2 * (uint64_t)initial->bytes ||
+        !module_holds_data(module, initial->at, initial->bytes) ||
+        memcmp((const void *)(module->bias + initial->at), old, initial->bytes) != 0)
+        return NULL;
+    return old + initial->bytes;
+}
+
+// Whether all symbols are there, and all variables as they were planned for.
+static enum probes_reason check_slots(const struct plan *plan, const struct module *module) {
     for (uint32_t i = 0; i < plan->header->increments; i++) {
         const struct plan_increment *slot = &plan->increments[i];
         const char *name = name_of(plan, slot);
+        struct initial initial;
         if (!name)
             return PROBES_PLAN_DAMAGED;
         if (slot->counter == SLOT_SYMBOL && !dlsym(RTLD_DEFAULT, name))
             return PROBES_NO_SYMBOL;
+        if (slot->counter == SLOT_INITIAL && !new_bytes(plan, slot, module, &initial))
+            return PROBES_OTHER_CODE;
     }
     return PROBES_DONE;
 }
@@ -71,30 +89,13 @@ static void register_frames(const struct plan *plan, const struct installed *whe
             add(where->stubs + plan->increments[i].at);
 }
 
-// Where a variable's new bytes are in the plan; NULL unless all of it is sound, and the module still has the old ones.
-static const uint8_t *new_bytes(const struct plan *plan, const struct plan_increment *slot, const struct module *module,
-                                struct initial *initial) {
-    uint64_t room = plan->header->stub_bytes - slot->at;
-    if (room < sizeof *initial)
-        return NULL;
-    memcpy(initial, plan->stubs + slot->at, sizeof *initial);
-    const uint8_t *old = plan->stubs + slot->at + sizeof *initial;
-    if (room - sizeof *initial < 2 * (uint64_t)initial->bytes ||
-        !module_holds_data(module, initial->at, initial->bytes) ||
-        memcmp((const void *)(module->bias + initial->at), old, initial->bytes) != 0)
-        return NULL;
-    return old + initial->bytes;
-}
-
 static enum probes_reason put_initial_values(const struct plan *plan, const struct module *module) {
     for (uint32_t i = 0; i < plan->header->increments; i++) {
         if (plan->increments[i].counter != SLOT_INITIAL)
             continue;
         struct initial initial;
         const uint8_t *new = new_bytes(plan, &plan->increments[i], module, &initial);
-        if (!new)
-            return PROBES_OTHER_CODE;
-        if (!memory_overwrite(module->bias + initial.at, new, new - initial.bytes, initial.bytes))
+        if (!new || !memory_overwrite(module->bias + initial.at, new, new - initial.bytes, initial.bytes))
             return PROBES_NOT_WRITABLE;
     }
     return PROBES_DONE;
