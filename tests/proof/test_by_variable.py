@@ -1,4 +1,4 @@
-"""Two builds of a small program whose variables begin with other values: the one that costs time is found and proven."""
+"""Two builds of a small program whose variables begin with other values: the one that costs time is proven."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.proof.by_function import prove_by_functions
+from whyperf.proof.first_use import texts_of
 from whyperf.proof.modules import different_modules
 from whyperf.proof.rounds import ProofSide, Trying
 
@@ -100,6 +101,30 @@ def test_innocent_variables_are_not_proven(tmp_path: Path) -> None:
     builds = built(tmp_path, HASHED)
     sides = _side(builds.good, "9000", "4096"), _side(builds.bad, "9000", "4")
     assert prove_by_functions(*sides, [_suspect("found")], Trying()) == ()
+
+
+def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:
+    source = """
+        #ifdef GOOD
+        #define EITHER(good, bad) good
+        #else
+        #define EITHER(good, bad) bad
+        #endif
+        namespace part { volatile unsigned size = EITHER(4294967295u, 16); }
+        static volatile int level = EITHER(-1, 70000);
+        volatile double ratio = EITHER(0.75, 1.5);
+        volatile char text[8] = EITHER("good", "bad");
+        int main() { return part::size + level + ratio + text[0] == 1; }
+    """
+    builds = built(tmp_path, source, language="cc")
+    (module,) = different_modules(_side(builds.good), _side(builds.bad))
+    told = {one.name: (one.good, one.bad) for one in (texts_of(module.bad, each) for each in module.variables)}
+    assert told == {
+        "part::size": ("4,294,967,295", "16"),
+        "level": ("-1", "70,000"),
+        "ratio": ("0.75", "1.5"),
+        "text": ("", ""),
+    }
 
 
 TABLE = r"""

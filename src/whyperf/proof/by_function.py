@@ -13,7 +13,7 @@ from whyperf.debuginfo.transplants.initial_values import ChangedVariable
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
-from whyperf.proof.first_use import first_use
+from whyperf.proof.first_use import first_use, texts_of
 from whyperf.proof.modules import ChangedPart, ProofBuilds, different_modules
 from whyperf.proof.rounds import NotPutError, ProofSide, Put, Trying
 from whyperf.proof.search import Search
@@ -158,8 +158,9 @@ def _claim_found(found: Sequence[_Candidate], wanted: Sequence[str], search: Sea
         return _claim(found, wanted)
     builds, first = found[0].builds, variables[0]
     used = first_use(builds.bad, first.bad, search) or SourcePlace(next(iter(wanted), ""), "", 0)
-    what = ", ".join(f"`{one.name}`" for one in variables)
-    good, bad = (f"{one:,}" for one in first.numbers) if len(found) == 1 and first.numbers is not None else ("", "")
+    texts = [texts_of(one.builds.bad, one.part) for one in found if isinstance(one.part, ChangedVariable)]
+    what = ", ".join(f"`{one.name}`" for one in texts)
+    good, bad = (texts[0].good, texts[0].bad) if len(texts) == 1 else ("", "")
     return ProofClaim(used.function, builds.name, used.file, used.line, what, good, bad, means=ProofMeans.VARIABLE)
 
 

@@ -1,20 +1,52 @@
-"""Which function uses a variable first in a bad run: what it begins with matters there."""
+"""What a variable is called, and which function uses it first in a bad run: what it begins with matters there."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.debuginfo.slices.module import ModuleCode, SourcePlace
+from whyperf.debuginfo.transplants.initial_values import ChangedVariable
 from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 from whyperf.proof.search import Search
 
+_FLOATS = {4: "<f", 8: "<d"}
+_WHOLE = (1, 2, 4, 8)
 _Change = TypeVar("_Change")
+
+
+@dataclass(frozen=True)
+class InitialTexts:
+    name: str
+    good: str
+    """Values as people write them; empty: it is no number, or the debug information does not know it."""
+    bad: str
+
+
+def texts_of(module: TransplantModule, variable: ChangedVariable) -> InitialTexts:
+    """`module` is the bad one."""
+    variables = ModuleCode(module.path, tables_folder()).variables
+    known = None if variables is None else variables.global_at(variable.bad.address)
+    if known is None:
+        return InitialTexts(variable.name, "", "")
+    name, kind = known
+    (first, *more), size = variable.different, variable.bad.size
+    if more or first.at or len(first.bad) != size or size not in _WHOLE:
+        return InitialTexts(name, "", "")
+    return InitialTexts(name, *(_text(one, kind) for one in (first.good, first.bad)))
+
+
+def _text(content: bytes, kind: str) -> str:
+    if kind == "float" and len(content) in _FLOATS:
+        return f"{struct.unpack(_FLOATS[len(content)], content)[0]:g}"
+    return f"{int.from_bytes(content, 'little', signed=kind == 'signed'):,}"
 
 
 def first_use(module: TransplantModule, variable: Symbol, search: Search[_Change]) -> SourcePlace | None:

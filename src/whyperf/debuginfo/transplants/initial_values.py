@@ -15,7 +15,6 @@ from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 _NUMBER = re.compile(r"\.\d+$")
 _POINTER_BYTES = 8
 _MOST_BYTES = 1 << 20
-_SCALARS = (1, 2, 4, 8)
 _RECORD = struct.Struct("<QII")
 
 
@@ -35,16 +34,6 @@ class ChangedVariable:
     good: Symbol
     bad: Symbol
     different: tuple[DifferentBytes, ...]
-
-    @property
-    def numbers(self) -> tuple[int, int] | None:
-        """Good and bad, of one that has the size of a number."""
-        if self.bad.size not in _SCALARS or len(self.different[0].bad) != self.bad.size:
-            return None
-        good, bad = (
-            int.from_bytes(one, "little", signed=True) for one in (self.different[0].good, self.different[0].bad)
-        )
-        return good, bad
 
     def records(self, *, from_good: bool, into_good: bool) -> list[bytes]:
         """By which one build's variable begins as the other's, or as itself; `struct initial` in
