@@ -18,9 +18,9 @@
 
 enum { MOST_MODULES = 16 };
 enum slot_kind {
-    SLOT_SYMBOL = 0, // gets the address of the symbol whose name follows
-    SLOT_MODULE = 1, // holds an address in the module
-    SLOT_FRAMES = 2, // no slot: unwind information begins there
+    SLOT_SYMBOL = 0,  // gets the address of the symbol whose name follows
+    SLOT_MODULE = 1,  // holds an address in the module
+    SLOT_FRAMES = 2,  // no slot: unwind information begins there
     SLOT_INITIAL = 3, // no slot: a `struct initial` is there
 };
 
