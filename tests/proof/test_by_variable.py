@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 from tests.debuginfo.transplants.builds import Builds, built
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.transplants.module import TransplantModule
+from whyperf.debuginfo.transplants.symbols import SymbolKind
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.proof.by_function import prove_by_functions
-from whyperf.proof.first_use import texts_of
+from whyperf.proof.first_use import texts_of, uses
 from whyperf.proof.modules import different_modules
 from whyperf.proof.rounds import ProofSide, Trying
 
@@ -101,6 +104,27 @@ def test_innocent_variables_are_not_proven(tmp_path: Path) -> None:
     builds = built(tmp_path, HASHED)
     sides = _side(builds.good, "9000", "4096"), _side(builds.bad, "9000", "4")
     assert prove_by_functions(*sides, [_suspect("found")], Trying()) == ()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "x86_64-linux-gnu-gcc"])
+def test_functions_that_use_a_variable(tmp_path: Path, compiler: str) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    module = TransplantModule(built(tmp_path, HASHED, compiler=compiler).bad)
+    used_by = {
+        name: {
+            function.name
+            for function in module.symbols.symbols
+            if function.kind is SymbolKind.FUNCTION and function.size
+            for _ in uses(module, function, module.symbols.named(name)[0])
+        }
+        for name in ("places", "level", "release")
+    }
+    assert used_by == {
+        "places": {"settings", "start", "found", "add"},
+        "level": {"settings", "main"},
+        "release": {"main"},
+    }
 
 
 def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def first_use(module: TransplantModule, variable: Symbol, search: Search[_Change
     """None where no use can be seen, or no time is left to look."""
     functions = [one for one in module.symbols.symbols if one.kind is SymbolKind.FUNCTION and one.size]
     entered = [one for some in _parts(functions) for one in _entered(module, some, search)]
-    sites = [ObservedSite(module.path, one) for function in entered for one in _uses(module, function, variable)]
+    sites = [ObservedSite(module.path, one) for function in entered for one in uses(module, function, variable)]
     first = None if search.is_time_up or not sites else search.first_passed(sites[:MOST_SITES])
     places = [] if first is None else ModuleCode(module.path, tables_folder()).places(sites[first].address)
     return next(iter(places), None)
@@ -71,7 +71,7 @@ def _entered(module: TransplantModule, functions: Sequence[Symbol], search: Sear
     return [one for one, is_passed in zip(functions, passed, strict=True) if is_passed]
 
 
-def _uses(module: TransplantModule, function: Symbol, variable: Symbol) -> Iterator[int]:
+def uses(module: TransplantModule, function: Symbol, variable: Symbol) -> Iterator[int]:
     """Instructions that access a variable, or take its address."""
     try:
         found = module.coding.references(module.code_of(function), module.registers.by)
@@ -80,5 +80,6 @@ def _uses(module: TransplantModule, function: Symbol, variable: Symbol) -> Itera
     pointers = module.pointers_to(variable)
     for one in found.all:
         for end in one.ends:
-            if variable.address <= end.target < variable.end or end.target in pointers:
+            reaches_it = end.target < variable.end and end.target + end.size > variable.address
+            if reaches_it or end.target in pointers:
                 yield end.site if end.site is not None else one.sites[-1]

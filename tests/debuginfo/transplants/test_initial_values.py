@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.planner import plan_transplant
 
 pytestmark = pytest.mark.process
+CROSS = "x86_64-linux-gnu-gcc"
 
 SOURCE = r"""
 #include <stdio.h>
@@ -82,6 +84,13 @@ def test_variables_of_one_name_and_size_that_begin_otherwise(builds: Builds) -> 
     assert found.keys() == CHANGED
     assert [(one.at, one.good, one.bad) for one in found["fixed"].different] == [(0, b"\3\0", b"\4\0")]
     assert [one.at for one in found["steps"].different] == [24, 40]  # not the pointers beside them
+
+
+@pytest.mark.skipif(not shutil.which(CROSS), reason="no compiler for x86-64")
+@pytest.mark.parametrize("flags", ["", "-fPIE -pie", "-fno-plt -mcmodel=large"])
+def test_the_same_variables_are_found_for_the_other_machine(tmp_path: Path, flags: str) -> None:
+    builds = built(tmp_path, SOURCE, *flags.split(), compiler=CROSS)
+    assert _changed(builds).keys() == CHANGED
 
 
 @pytest.mark.parametrize("variable", sorted(CHANGED))
