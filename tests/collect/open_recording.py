@@ -14,6 +14,7 @@ from tests.collect.ring_producer import Rings, Thread
 from whyperf.collect._session import Drainer
 from whyperf.collect.setup.start import start_of, write_start
 from whyperf.debuginfo.control_flow.decisions import DecidingLine
+from whyperf.debuginfo.control_flow.tail_jumps import Calls, Jumps
 from whyperf.recording.raw_log import ringrecords
 from whyperf.recording.raw_log.log_writer import RawLogWriter
 from whyperf.recording.sealed.manifest import Sampling
@@ -157,6 +158,9 @@ class FakeSymbols:
 
     def passed_calls(self, path: str, build_id: str, addresses: object) -> set[tuple[int, int]]:
         return set()
+
+    def tail_jumps(self, files: object, calls: Calls, reached_by_name: object) -> list[Jumps]:
+        return [()] * len(calls.file)
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
         """A thousand lines further on, which tells the functions at an address apart."""

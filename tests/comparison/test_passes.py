@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from tests.report import verdicts
 from whyperf.comparison.passes import SHORTEST_BUDGET_S, Pass, fits, functions_first, further_pass, seconds_of
 from whyperf.diagnose.next_command.next_step import NextStep
+from whyperf.diagnose.verdict import Evidence
+from whyperf.engines.memory.detail import MemoryDetail
+
+
+def _held(freed_in: str | None) -> MemoryDetail:
+    figures = [field.name for field in fields(MemoryDetail) if field.name.endswith(("bytes", "allocations"))]
+    return MemoryDetail(
+        **dict.fromkeys(figures, 1.0),
+        reason="not-freed",
+        sigma=9.0,
+        allocated_in="find",
+        code="unknown",
+        values=(),
+        freed_in=freed_in,
+    )
 
 
 def test_computing_is_counted_and_then_proven_once_each() -> None:
@@ -55,6 +70,20 @@ def test_memory_is_recorded_where_it_grew_and_nothing_else_did() -> None:
     assert further_pass(grown, None, {Pass.MEMORY}) is None
     slower = further_pass(replace(verdicts.difference(), memory_grew=True), None, ())
     assert slower is not None and slower.kind is Pass.COUNTS
+
+
+@pytest.mark.parametrize(("freed_in", "kind"), [("find", Pass.COUNTS), ("another", None), (None, None)])
+def test_calls_are_counted_where_it_is_open_whether_who_freed_memory_is_still_called(
+    freed_in: str | None, kind: Pass | None
+) -> None:
+    verdict = verdicts.difference()
+    first = replace(verdict.suspects[0], evidence=(Evidence("memory", 1, 1.0, _held(freed_in)),))
+    assert first.function == "find"
+    symptom = replace(verdict.symptom, kind="memory", measure="peak_bytes")
+    held = replace(verdict, symptom=symptom, suspects=(first, *verdict.suspects[1:]))
+    choice = further_pass(held, None, {Pass.MEMORY})
+    assert (choice and choice.kind) == kind
+    assert further_pass(held, None, {Pass.MEMORY, Pass.COUNTS}) is None
 
 
 def test_instructions_of_deep_recordings_are_not_counted_again() -> None:

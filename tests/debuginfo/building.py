@@ -49,6 +49,9 @@ class Builder:
     def ways(self, *flags: str, compiler: str = "gcc") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "ways.c",), flags)
 
+    def jumps(self, *flags: str, compiler: str = "gcc") -> Path:
+        return _built(self.folder, compiler, (PROGRAMS / "jumps.c",), flags)
+
     def cxx(self, *flags: str, compiler: str = "g++") -> Path:
         return _built(self.folder, compiler, (PROGRAMS / "shop.cpp",), flags)
 

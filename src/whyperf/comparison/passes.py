@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from whyperf.engines.memory.detail import MemoryDetail
+
 if TYPE_CHECKING:
     from whyperf.diagnose.next_command.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
@@ -39,6 +41,7 @@ _WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads, because kern
 _MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
 _PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
 _COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
+_COUNT_FREES = PassChoice(Pass.COUNTS, "counting calls, to tell whether who no longer frees memory is still called")
 
 
 def further_pass(
@@ -56,9 +59,14 @@ def further_pass(
     is_open = not verdict.suspects and verdict.symptom.kind != "external"
     if is_open and asked is not None and asked.kind is Pass.TRACE and Pass.WAITS not in taken:
         return _WITHOUT_EVENTS
-    if not _needs_cpu_time(verdict):
-        return _PROVE if wants_proof and Pass.PROOF not in taken else None
-    return next((one for one in (_COUNT, _PROVE) if one.kind not in taken), None)
+    return next((one for one in _of_the_program(verdict, wants_proof=wants_proof) if one.kind not in taken), None)
+
+
+def _of_the_program(verdict: Verdict, *, wants_proof: bool) -> list[PassChoice]:
+    """What tells more of the program's own code."""
+    if _needs_cpu_time(verdict):
+        return [_COUNT, _PROVE]
+    return [_COUNT_FREES] * _is_no_longer_freed(verdict) + [_PROVE] * wants_proof
 
 
 def functions_first(verdict: Verdict, taken: Collection[Pass], pair_s: float, left_s: float) -> bool:
@@ -76,6 +84,15 @@ def _only_memory_grew(verdict: Verdict) -> bool:
     if verdict.symptom.kind == "memory":
         return verdict.kind.value == "difference" and verdict.symptom.measure == "peak_bytes"
     return verdict.memory_grew and verdict.kind.value != "difference"
+
+
+def _is_no_longer_freed(verdict: Verdict) -> bool:
+    """Whether the first suspect is one that freed memory in good runs."""
+    return any(
+        isinstance(one.detail, MemoryDetail) and one.detail.freed_in == first.function
+        for first in verdict.suspects[:1]
+        for one in first.evidence
+    )
 
 
 def seconds_of(kind: Pass, pair_s: float, pairs: int) -> float:

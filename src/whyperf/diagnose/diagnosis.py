@@ -83,7 +83,8 @@ def examine(
     if all(holds_memory(run.recording) for run in case.runs):
         from whyperf.diagnose.memory import decide_memory  # for those few who have sampled allocations
 
-        decision = decide_memory(case, decision, same_work=same_work)
+        counted = mixture.counted if mixture.counted.good else None
+        decision = decide_memory(case, decision, same_work=same_work, counted=counted)
     if all(is_traced(one) for one in (*good, *bad)):
         from whyperf.diagnose.causes import view_causes, with_stalls  # compiled code, for those few who have traced
 

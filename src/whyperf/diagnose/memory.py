@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
 from whyperf.diagnose.decision import Decision
+from whyperf.diagnose.engine_claims.call_counts import calls_per_unit
 from whyperf.diagnose.joining.claims import Claim, claims_of
 from whyperf.diagnose.joining.suspects import to_suspects
 from whyperf.diagnose.losses import cut_share
@@ -30,10 +31,14 @@ _EXPLAINED = 0.5  # the larger part
 
 if TYPE_CHECKING:
     from whyperf.diagnose.case import Case
+    from whyperf.diagnose.recording_kinds import Sides
+    from whyperf.engines.recording_protocol import Recorded
 
 
-def decide_memory(case: Case, otherwise: Decision, *, same_work: bool | None) -> Decision:
-    """What the recordings of memory say, if anything; else what was decided without."""
+def decide_memory(
+    case: Case, otherwise: Decision, *, same_work: bool | None, counted: Sides[Recorded] | None = None
+) -> Decision:
+    """What the recordings of memory say, if anything; else what was decided without. `counted`: counting runs."""
     figures = _Figures(case.good, case.bad, case.measures)
     grown = figures.grown(case.settings)
     if grown is None and figures.churns(case.settings):
@@ -43,7 +48,8 @@ def decide_memory(case: Case, otherwise: Decision, *, same_work: bool | None) ->
         if more is not None and otherwise.kind is VerdictKind.NONE:
             return _decision(case, VerdictKind.MORE_WORK, wording.more_memory_for_more_work(more, case.measures), more)
         return replace(otherwise, notes=(*otherwise.notes, wording.same_memory(figures.live)))
-    excess = compare(case.good, case.bad, kind=figures.kind, same_work=same_work)
+    calls = None if counted is None else calls_per_unit(case.good, case.bad, counted.good, counted.bad)
+    excess = compare(case.good, case.bad, kind=figures.kind, same_work=same_work, counted=calls)
     found = findings(excess)
     notes = [*_explained(excess, figures, bool(found)), *_beside(otherwise)]
     sentence = wording.more_memory_held(grown, figures.live, figures.kept)

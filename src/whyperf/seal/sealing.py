@@ -92,11 +92,11 @@ def sealed_tables(
 ) -> tuple[Manifest, Mapping[str, Content]]:
     """What a sealed recording consists of. Reads binaries and source, writes nothing."""
     people = People.of(evidence)
-    seen = ObservedStacks.of(evidence, people)
+    seen = ObservedStacks.of(evidence, people, symbols)
     code, named = read_code(evidence, people, seen, symbols, progress)
     contexts = ContextNodes.of(seen, code)
     progress("reading variables and source", 0.85)
-    values = HeldValues.of(evidence, people, seen, code)
+    values = HeldValues.of(evidence, people, seen, code, contexts)
     moments = Moments.of(evidence, people, seen, contexts, values.values)
     spent = moments.spent(len(contexts.frames))
     source = source_of(code, contexts, spent)

@@ -17,12 +17,13 @@ from whyperf.collect.tracer.traced import TRACED_SAMPLES, Traced
 from whyperf.recording.schemas.tables import MAPPINGS, PROCESSES, SAMPLES, STACKS, THREADS, Clock
 from whyperf.recording.sealed.manifest import Manifest, TraceSummary
 from whyperf.recording.sealed.writer import Content
-from whyperf.seal.code_tables.code import Code, CodeBuilder
+from whyperf.seal.code_tables.code import DROPPED, Code, CodeBuilder
 from whyperf.seal.code_tables.kernel_code import Kernel
 from whyperf.seal.code_tables.source import Excerpts, excerpts
 from whyperf.seal.events import SeenTraced, cut_stacks, events_table, in_one_order, samples_of, seen_traced
 from whyperf.seal.evidence import NEVER, Int32, Int64, RawEvidence, RawStacks
 from whyperf.seal.participants.address_spaces import Module, Spaces, spaces_of
+from whyperf.seal.participants.jumps import WholeStacks, with_jumps
 from whyperf.seal.participants.places import CodePlaces, SeenStacks, seen_stacks
 from whyperf.seal.participants.plug_ins import plug_ins
 from whyperf.seal.participants.processes import Participants, participants_of
@@ -77,13 +78,14 @@ class ObservedStacks:
     """Stacks as places in files. The tracer's lie behind the sampler's, so that both share frames and contexts."""
 
     stacks: SeenStacks
+    whole: WholeStacks
     places: CodePlaces
     stacked: Int64
     """Rows of the samples that have a stack."""
     by_tracer: SeenTraced | None
 
     @classmethod
-    def of(cls, evidence: RawEvidence, people: People) -> ObservedStacks:
+    def of(cls, evidence: RawEvidence, people: People, symbols: Symbols) -> ObservedStacks:
         samples, traced, spaces = evidence.samples, evidence.traced, people.spaces
         in_space = spaces.of_samples(people.participants.sample_process, samples.time)
         stacked = np.flatnonzero(samples.stack >= 0)
@@ -94,7 +96,8 @@ class ObservedStacks:
             raw = _joined(raw, by_tracer.stacks)
             space, stack = np.concatenate((space, by_tracer.space)), np.concatenate((stack, numbers))
         stacks, places = seen_stacks(raw, spaces, space, stack, len(stacked))
-        return cls(stacks, places, stacked, by_tracer)
+        whole, places = with_jumps(stacks, places, spaces.modules, evidence.library, symbols)
+        return cls(stacks, whole, places, stacked, by_tracer)
 
     def of_samples(self, of_stack: npt.NDArray[np.signedinteger], samples: int) -> npt.NDArray[np.signedinteger]:
         """`of_stack` for each sample, -1 for those without a stack."""
@@ -128,18 +131,27 @@ class ContextNodes:
     parents: Int32
     frames: Int32
     leaf: Int32
+    height: Int64
+    """Of each place of the seen stacks: how many nodes are inside of it."""
 
     @classmethod
     def of(cls, seen: ObservedStacks, code: Code) -> ContextNodes:
-        frames = code.place_frame[seen.stacks.place]
-        columns = _session.intern_contexts(frames.data, seen.stacks.ends.data)
+        frames = code.place_frame[seen.whole.place]
+        columns = _session.intern_contexts(frames.data, seen.whole.ends.data)
         parents, node_frames, leaf = (np.frombuffer(column, np.int32) for column in columns)
-        return cls(parents, node_frames, leaf)
+        return cls(parents, node_frames, leaf, _nodes_inside(seen, frames != DROPPED))
 
     @property
     def tables(self) -> Tables:
         node = np.arange(len(self.parents), dtype=np.int32)
         return {"stacks": table_of(STACKS, node=node, parent=self.parents, frame=self.frames)}
+
+
+def _nodes_inside(seen: ObservedStacks, is_node: npt.NDArray[np.bool_]) -> Int64:
+    before = np.append(0, np.cumsum(is_node))
+    starts = seen.whole.ends - np.diff(seen.whole.ends, prepend=0)
+    inside: Int64 = before[seen.whole.position] - np.repeat(before[starts], seen.stacks.lengths)
+    return inside
 
 
 @dataclass(frozen=True)
@@ -152,11 +164,15 @@ class HeldValues:
     redaction: str
 
     @classmethod
-    def of(cls, evidence: RawEvidence, people: People, seen: ObservedStacks, code: Code) -> HeldValues:
+    def of(
+        cls, evidence: RawEvidence, people: People, seen: ObservedStacks, code: Code, contexts: ContextNodes
+    ) -> HeldValues:
         wanted = evidence.start.values
         every_stack = np.arange(len(seen.stacks.ends), dtype=np.int64)
         sample_stack = seen.of_samples(every_stack, len(evidence.samples))
-        sight = Seen(evidence, people.participants, people.spaces, seen.stacks, seen.places, sample_stack)
+        sight = Seen(
+            evidence, people.participants, people.spaces, seen.stacks, seen.places, sample_stack, contexts.height
+        )
         held: SealedValues = sealed_values(sight, code, Path(evidence.tables))
         held = narrowed(held, Components(wanted.components), code.functions, code.modules)
         held = without(held, wanted.excluded, code.functions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from whyperf.debuginfo import binary
     from whyperf.debuginfo.control_flow.decisions import DecidingLine
     from whyperf.debuginfo.control_flow.function_flow import TimedFlows
+    from whyperf.debuginfo.control_flow.tail_jumps import Calls, Jumps
 
 _FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
 
@@ -75,6 +76,10 @@ class Symbols(Protocol):
 
     def passed_calls(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> set[tuple[int, int]]: ...
 
+    def tail_jumps(
+        self, files: Sequence[tuple[str, str]], calls: Calls, reached_by_name: Collection[int]
+    ) -> list[Jumps]: ...
+
     def deciding_lines(
         self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]
     ) -> list[list[DecidingLine]]: ...
@@ -104,6 +109,17 @@ class DebugInfo:
         flows = self._flows_of(path, build_id)
         flows.renew()  # what one recording took is not taken off another's
         return passed_calls(flows, addresses)
+
+    def tail_jumps(
+        self, files: Sequence[tuple[str, str]], calls: Calls, reached_by_name: Collection[int]
+    ) -> list[Jumps]:
+        from whyperf.debuginfo.control_flow.tail_jumps import TailJumps
+
+        used = {*calls.file.tolist(), *calls.inner_file.tolist()} - {-1}
+        flows = {number: self._flows_of(*files[number]) for number in sorted(used)}
+        for one in flows.values():
+            one.renew()
+        return TailJumps(flows, reached_by_name).of(calls)
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:
         from whyperf.debuginfo.control_flow.decisions import deciding_lines

@@ -16,6 +16,21 @@ void drop_item(char *item, int keep) { if (!keep) free(item); }
 LEAK = """
 void work(int bad) { for (int i = 0; i < 60000; i++) drop_item(make_item(i, 1000), bad && i % 2); }
 """
+# With -foptimize-sibling-calls both functions jump to the next one: none is on the stack when memory is freed.
+JUMPS_TO_FREE = """
+static volatile int dropped;
+__attribute__((noinline)) static void drop(char *item) { dropped++; free(item); }
+__attribute__((noinline)) static void take_back(char *item) { if (item) { dropped += 2; drop(item); } }
+void work(int bad) { for (int i = 0; i < 60000; i++) { take_back(make_item(i, 1000)); dropped++; } }
+"""
+# Who frees is no longer called. In LEAK it is, and frees less.
+NOT_CALLED = """
+static char *latest[64];
+void forget(int at) { free(latest[at]); latest[at] = 0; }
+void clean(int at) { if (latest[at]) forget(at); }
+void keep(int number, int limit) { if (limit) clean(number % 64); latest[number % 64] = make_item(number, 1000); }
+void work(int bad) { for (int i = 0; i < 60000; i++) keep(i, !bad); }
+"""
 GROWTH = """
 static char *held[300000];
 void fill(int count) { for (int i = 0; i < count; i++) held[i] = make_item(i, 1000); }
@@ -84,10 +99,10 @@ int main(int count, char **words) { work(count > 1 && !strcmp(words[1], "bad"));
 """
 
 
-def compiled(folder: Path, body: str, name: str = "program") -> Path:
+def compiled(folder: Path, body: str, name: str = "program", *flags: str) -> Path:
     source, program = folder / f"{name}.c", folder / name
     source.write_text(ITEMS + body + MAIN)
-    subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-o", program, source], check=True)
+    subprocess.run(["gcc", "-g", "-O1", "-fno-inline", *flags, "-o", program, source], check=True)
     return program
 
 

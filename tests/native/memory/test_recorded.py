@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.collect.open_recording import paths
 from tests.native.memory.programs import (
     ARENA,
     CHURN,
     GROWN,
     GROWTH,
+    JUMPS_TO_FREE,
     LARGER,
     LEAK,
     NEVER_EMPTIED,
+    NOT_CALLED,
     SHRUNK,
     WASTE,
     compiled,
@@ -73,12 +79,59 @@ def test_bytes_are_as_many_as_the_program_allocates(tmp_path: Path) -> None:
     assert recording.manifest.losses.allocations_lost == recording.manifest.losses.frees_lost == 0
 
 
+def test_functions_that_jump_to_free_are_in_the_stack(tmp_path: Path) -> None:
+    # GIVEN frees by a function that jumps to free, and is itself jumped to
+    program = compiled(tmp_path, JUMPS_TO_FREE, "program", "-foptimize-sibling-calls")
+    recording = recorded(tmp_path / "r", str(program), "good")
+    freed = {one["freed_by"] for one in recording.table("allocations").to_pylist() if one["freed_by"] >= 0}
+    # THEN every stack has both
+    stacks = paths(recording)
+    assert freed
+    assert {stacks[sample][:3] for sample in freed} <= {("drop", "take_back", "work"), ()}
+    assert any(stacks[sample] for sample in freed)
+    # AND what was read lies where its depth says
+    frames = [recording.table("stacks").column(name).to_pylist() for name in ("parent", "frame")]
+    leaves = recording.table("samples").column("stack").to_pylist()
+    held = [one for one in recording.table("values").to_pylist() if one["depth"] >= 0]
+    assert held
+    for value in held:
+        node = leaves[value["sample"]]
+        for _ in range(value["depth"]):
+            node = frames[0][node]
+        assert frames[1][node] == value["frame"]
+
+
 def test_who_no_longer_frees_comes_first(tmp_path: Path) -> None:
     verdict = verdict_of(tmp_path, compiled(tmp_path, LEAK))
     first = verdict.suspects[0]
     assert (verdict.kind, verdict.symptom.kind) == (VerdictKind.DIFFERENCE, "memory")
     assert (first.function, first.pattern) == ("drop_item", "leak")
     assert "frees less of" in first.why
+
+
+@pytest.mark.parametrize(
+    ("body", "function", "words", "counted"),
+    [
+        (NOT_CALLED, "keep", "no longer calls clean, which frees what", ("clean", 60000.0, 0.0)),
+        (LEAK, "drop_item", "frees less of", (None, None, None)),
+    ],
+)
+def test_counted_calls_tell_whether_who_frees_is_still_called(
+    tmp_path: Path, body: str, function: str, words: str, counted: tuple[str | None, float | None, float | None]
+) -> None:
+    # WHEN two runs of a kind are compared as shipped
+    compiled(tmp_path, body)
+    command = [sys.executable, "-m", "whyperf", "compare", "./program good", "./program bad", "--memory"]
+    done = subprocess.run(
+        [*command, "--runs", "2", "--json", "-"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # THEN calls are counted, and the first suspect is the one for whom nothing changed but whom it calls
+    assert "counting calls, to tell whether who no longer frees" in done.stderr
+    first = json.loads(done.stdout)["suspects"][0]
+    detail = first["evidence"][0]["detail"]
+    assert first["function"] == function and words in first["why"]
+    assert tuple(detail.get(name) for name in ("no_longer_called", "good_calls", "bad_calls")) == counted
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from whyperf.debuginfo.code_maps.places import last_at_or_before
 from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction, FlowStep, decode
 from whyperf.debuginfo.control_flow.jump_tables import table_targets
 from whyperf.debuginfo.control_flow.no_return import never_returns_by_name
-from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.recording.schemas.deep_tables import SiteKind
 
@@ -154,6 +153,10 @@ class TimedFlows:
         """As much time as at first, from now on."""
         self._deadline = time.process_time() + self._budget_s
 
+    @property
+    def image(self) -> Image | None:
+        return self._flows.image
+
     def of(self, scope: int) -> Flow | None:
         """None when the code's bytes cannot be had, or the time is up."""
         if scope not in self._read and time.process_time() < self._deadline:
@@ -171,7 +174,7 @@ class Flows:
         self._returns: dict[int, bool] = {}
 
     @cached_property
-    def _image(self) -> Image | None:
+    def image(self) -> Image | None:
         return Image(self._binary.elf) if self._binary.elf is not None else None
 
     def of(self, scope: int) -> Flow | None:
@@ -182,24 +185,24 @@ class Flows:
 
     def _graph(self, parts: Parts, depth: int) -> _Graph | None:
         machine = self._binary.machine
-        if self._image is None or machine is None:
+        if self.image is None or machine is None:
             return None
         code: list[FlowInstruction] = []
         for low, high in parts.ranges:
-            content = self._image.read(low, high - low)
+            content = self.image.read(low, high - low)
             if len(content) < high - low:
                 return None
             code += decode(machine, content, low)
         if not code:
             return None
         ends = {one.address for one in code if one.step is FlowStep.CALL and self._call_ends(one, depth)}
-        return _Graph(code, ends, table_targets(code, self._image))
+        return _Graph(code, ends, table_targets(code, self.image))
 
     def _call_ends(self, call: FlowInstruction, depth: int) -> bool:
         """Whether the flow never comes back from it."""
-        assert self._image is not None
+        assert self.image is not None
         if call.target is None:
-            return call.slot is not None and never_returns_by_name(self._image.imports.get(call.slot, ""))
+            return call.slot is not None and never_returns_by_name(self.image.imports.get(call.slot, ""))
         if call.target not in self._returns:
             self._returns[call.target] = True  # what recursion assumes
             self._returns[call.target] = not self._callee_ends(call.target, depth)
@@ -207,13 +210,11 @@ class Flows:
 
     def _callee_ends(self, entry: int, depth: int) -> bool:
         machine = self._binary.machine
-        assert self._image is not None and machine is not None
+        assert self.image is not None and machine is not None
         if entry in self._binary.never_return:
             return True
-        if _in_linkage(self._binary.elf, entry):
-            stub = decode(machine, self._image.read(entry, machine.stub_bytes), entry)
-            slot = next((one.slot for one in stub if one.slot is not None), 0)
-            return never_returns_by_name(self._image.imports.get(slot, ""))
+        if (symbol := imported_by_stub(self._binary, self.image, entry)) is not None:
+            return never_returns_by_name(symbol)
         scope = self._binary.scope_entered_at(entry)
         if scope < 0 or depth >= self._callee_depth:
             return False
@@ -223,8 +224,15 @@ class Flows:
         return graph is not None and not graph.can_return
 
 
-def _in_linkage(elf: ElfFile | None, address: int) -> bool:
-    return elf is not None and any(low <= address < high for low, high in elf.linkage)
+def imported_by_stub(binary: Binary, image: Image, address: int) -> str | None:
+    """The symbol of another file's function that a linkage stub stands for, empty where it is not known; None where
+    there is no such stub."""
+    elf, machine = binary.elf, binary.machine
+    if elf is None or machine is None or not any(low <= address < high for low, high in elf.linkage):
+        return None
+    stub = decode(machine, image.read(address, machine.stub_bytes), address)
+    slot = next((one.slot for one in stub if one.slot is not None), 0)
+    return image.imports.get(slot, "")
 
 
 class _Graph:

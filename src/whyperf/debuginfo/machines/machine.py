@@ -118,6 +118,8 @@ class Machine:
     """Whether a mnemonic that stops ends the program rather than return."""
     direct_target: Callable[[str], int | None]
     """Where operands of a jump or call lead."""
+    call_before: Callable[[bytes, int], int | None]
+    """Where the direct call leads with which code ends, of the code's last bytes and the address after them."""
     fixed_address: Callable[[str, int], int | None]
     """What operands refer to, if its address is fixed, of the instruction that ends there."""
     indexed: Callable[[str], tuple[int, int | None] | None]

@@ -11,6 +11,7 @@ from whyperf.engines.quantities import count, seconds
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
 from whyperf.recording.names.hash_tables import hash_of, walks_bucket
+from whyperf.recording.names.identity import FunctionKey
 from whyperf.recording.names.template_names import without_template_arguments
 
 _ROUNDING = 1e-9
@@ -22,8 +23,7 @@ def call_counts(
     good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
 ) -> CallCounts | None:
     """Divide the CPU time that bad runs take longer among what changed; None where counted code takes no longer."""
-    sides = CountedRuns(good, [Run(one) for one in counted_good]), CountedRuns(bad, [Run(one) for one in counted_bad])
-    program = counted_program(*sides)
+    program = _program(good, bad, counted_good, counted_bad)
     divided = divide(program)
     if divided.excess_s <= 0:
         return None
@@ -36,6 +36,23 @@ def call_counts(
     kept = changes if len(changes) <= _KEPT else (*changes[: _KEPT - 10], *changes[-10:])
     left = sum(change.share for change in changes) - sum(change.share for change in kept)
     return CallCounts((len(counted_good), len(counted_bad)), divided.excess_s, kept, len(changes) - len(kept), left)
+
+
+def calls_per_unit(
+    good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
+) -> dict[FunctionKey, tuple[float, float]]:
+    """How often each function was called in good and in bad runs."""
+    program = _program(good, bad, counted_good, counted_bad)
+    calls = zip(program.baseline.activations.tolist(), program.slow.activations.tolist(), strict=True)
+    functions = program.index.functions
+    return {one.key: both for one, both in zip(functions, calls, strict=True) if max(both) > 0}
+
+
+def _program(
+    good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
+) -> CountedProgram:
+    runs = [[Run(one) for one in side] for side in (counted_good, counted_bad)]
+    return counted_program(CountedRuns(good, runs[0]), CountedRuns(bad, runs[1]))
 
 
 def _named(program: CountedProgram, change: BlamedChange, excess_s: float, unit: str) -> CallChange:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.memory.changes import Amount, MemoryChange, change_of
 from whyperf.engines.memory.contexts import MemoryContexts, PlacedHoldings, allocated, live, place, samples
 from whyperf.engines.memory.deciders import Deciders, mean, named_wrappers
-from whyperf.engines.memory.frees import NotFreeing, who_stopped
+from whyperf.engines.memory.frees import CallsPerUnit, NotFreeing, who_stopped
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.run import Floats, Ints, Run, column, texts
 from whyperf.recording.schemas.memory_tables import MemoryKind
@@ -54,6 +54,7 @@ class MemoryExcess:
     settings: MemorySettings
     kind: MemoryKind = MemoryKind.ALLOCATION
     amount: Amount = live  # what is compared
+    counted: CallsPerUnit = field(default_factory=dict)
 
     @property
     def index(self) -> FunctionIndex:
@@ -90,7 +91,7 @@ class MemoryExcess:
         where = np.array(nodes, np.int64)
         change = change_of(self.contexts, where, self.amount)
         node = max(deciding, key=lambda one: (deciding[one], -one))
-        stopped = who_stopped(self.contexts, where, change, self._wrappers, self.settings)
+        stopped = who_stopped(self.contexts, where, change, self._wrappers, self.settings, counted=self.counted)
         return MemoryAccount(function, node, where, 0.0, change, stopped)
 
     @cached_property
@@ -121,11 +122,13 @@ def compare(
     kind: MemoryKind = MemoryKind.ALLOCATION,
     amount: Amount = live,
     same_work: bool | None = None,
+    counted: CallsPerUnit | None = None,
 ) -> MemoryExcess:
+    """`counted`: where calls were counted as well, they tell whether who no longer frees is still called."""
     index = FunctionIndex(good, bad)
     code = compare_code(index, same_work=same_work)
     held: dict[Run, Holdings] = {run: holdings_of(run.recording, kind) for run in (*good, *bad)}
-    return MemoryExcess(place(index, held), code, MemorySettings(), kind, amount)
+    return MemoryExcess(place(index, held), code, MemorySettings(), kind, amount, counted or {})
 
 
 def passes_size_on(contexts: MemoryContexts) -> set[int]:

@@ -28,3 +28,6 @@ class MemoryDetail(Detail):
     freed_in: str | None = None  # by good runs
     good_freed: float | None = None
     bad_freed: float | None = None
+    no_longer_called: str | None = None  # by this function, or less often: it frees, or leads to what does
+    good_calls: float | None = None  # of it per unit of work, where calls were counted
+    bad_calls: float | None = None

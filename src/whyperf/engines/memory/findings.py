@@ -81,8 +81,9 @@ def _of_account(excess: MemoryExcess, account: MemoryAccount) -> Iterator[_Named
     not_freed = not churning and account.change.reason is GrowthReason.NOT_FREED and not is_waste(account.change)
     score = account.share
     if account.stopped is not None and not_freed:
-        said = no_longer_frees(account, contexts.name(account.node), contexts.name(account.stopped.node))
-        yield _Named(account.stopped.function, account.stopped.node, account, score, said, frees=True)
+        node = account.stopped.node
+        said = no_longer_frees(account, contexts.name(account.node), contexts.name(node))
+        yield _Named(contexts.function(node), node, account, score, said, frees=True)
         score *= settings.next_in_line
     said = churns(account) if churning else touches(account) if excess.kind is MemoryKind.PAGE else why(account)
     yield _Named(account.function, account.node, account, score, said)
@@ -171,9 +172,12 @@ def _detail(excess: MemoryExcess, named: _Named, changed: bool, values: list[Cha
         allocated_in=excess.contexts.name(named.account.node),
         code="changed" if changed else "unknown",
         values=tuple(values),
-        freed_in=None if stopped is None else excess.contexts.name(stopped.node),
+        freed_in=None if stopped is None else excess.contexts.name(stopped.freeing),
         good_freed=None if stopped is None else stopped.good,
         bad_freed=None if stopped is None else stopped.bad,
+        no_longer_called=None if stopped is None or stopped.calls is None else stopped.calls.callee,
+        good_calls=None if stopped is None or stopped.calls is None else stopped.calls.good,
+        bad_calls=None if stopped is None or stopped.calls is None else stopped.calls.bad,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,19 +13,42 @@ from whyperf.engines.memory.contexts import MemoryContexts, allocated, samples
 from whyperf.engines.memory.deciders import Deciders, mean
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.run import Floats, Ints
+from whyperf.recording.names.identity import FunctionKey
+
+_LARGER_PART = 0.5
+
+
+CallsPerUnit = Mapping[FunctionKey, tuple[float, float]]
+"""Exact ones of each function, in good and in bad runs."""
+
+
+@dataclass(frozen=True)
+class FewerCalls:
+    """Of the function that frees."""
+
+    callee: str
+    good: float
+    bad: float
 
 
 @dataclass(frozen=True)
 class NotFreeing:
-    function: int
     node: int
+    freeing: int  # node: itself, or what it calls
     good: float  # part of what was allocated that it freed
     bad: float
     resizes: bool  # what good runs free there, and bad runs do not, they free by realloc
+    calls: FewerCalls | None  # it no longer calls who frees, or less often
 
 
 def who_stopped(
-    contexts: MemoryContexts, nodes: Ints, change: MemoryChange, wrappers: Set[int], settings: MemorySettings
+    contexts: MemoryContexts,
+    nodes: Ints,
+    change: MemoryChange,
+    wrappers: Set[int],
+    settings: MemorySettings,
+    *,
+    counted: CallsPerUnit,
 ) -> NotFreeing | None:
     """None where nobody freed the larger part of it, or still does."""
     good_freed, bad_freed = (freed_in(contexts, side, nodes) for side in (contexts.good, contexts.bad))
@@ -41,7 +64,26 @@ def who_stopped(
     if before - now < settings.freed_part * _missing(change) or before <= now:
         return None
     resizes = _resized_part(contexts, nodes, innermost) > settings.freed_part
-    return NotFreeing(contexts.function(at), at, before, now, resizes)
+    caller, calls = _who_calls_less(contexts, at, (before - now) / before, counted)
+    return NotFreeing(caller, at, before, now, resizes, calls)
+
+
+def _who_calls_less(
+    contexts: MemoryContexts, freeing: int, lost: float, counted: CallsPerUnit
+) -> tuple[int, FewerCalls | None]:
+    """Where fewer calls are the larger part of why less is freed, the nearest caller for whom that is not so."""
+    at, calls = freeing, None
+    while (caller := int(contexts.tree.parent[at])) != ROOT and _key(contexts, caller) in counted:
+        good, bad = counted.get(_key(contexts, at), (0.0, 0.0))
+        if good <= 0 or 1 - bad / good < _LARGER_PART * lost:
+            break
+        calls = FewerCalls(contexts.name(at), good, bad)
+        at = caller
+    return at, calls
+
+
+def _key(contexts: MemoryContexts, node: int) -> FunctionKey:
+    return contexts.index.functions[contexts.function(node)].key
 
 
 def _resized_part(contexts: MemoryContexts, nodes: Ints, freeing: int) -> float:

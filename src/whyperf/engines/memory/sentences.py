@@ -10,6 +10,7 @@ from whyperf.engines.quantities import count, in_bytes, percent
 
 if TYPE_CHECKING:
     from whyperf.engines.memory.compare import MemoryAccount
+    from whyperf.engines.memory.frees import FewerCalls
 
 LEAK, GROWTH, WASTE, CHURN = "leak", "growth", "waste", "churn"
 
@@ -62,11 +63,21 @@ def no_longer_frees(account: MemoryAccount, allocator: str, freer: str) -> Said:
     if stopped is None:
         return why(account)
     allocates = "what it allocates" if allocator == freer else f"what {allocator} allocates"
+    held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
+    if stopped.calls is not None:
+        return Said(f"{_calls_less(stopped.calls, stopped.resizes, allocates)}; {held}.", _kept_pattern(account))
     some, none = ("shrinks less of", "no longer shrinks") if stopped.resizes else ("frees less of", "no longer frees")
     verb = none if stopped.bad < 0.01 else some
     parts = f"{percent(min(1.0, stopped.good))} in good runs, {percent(min(1.0, stopped.bad))} now"
-    held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
     return Said(f"{verb} {allocates}: {parts}; {held}.", _kept_pattern(account))
+
+
+def _calls_less(calls: FewerCalls, resizes: bool, allocates: str) -> str:
+    leads_to = f"which {'shrinks' if resizes else 'frees'} {allocates}"
+    good, bad = (count(round(one) if one >= 1 else float(f"{one:.2g}")) for one in (calls.good, calls.bad))
+    if calls.bad == 0:
+        return f"no longer calls {calls.callee}, {leads_to}: {good} times in good runs, never now"
+    return f"calls {calls.callee}, {leads_to}, less often: {bad} times, was {good}"
 
 
 def frees_less_through(account: MemoryAccount, allocator: str, freer: str) -> Said:

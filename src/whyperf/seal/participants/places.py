@@ -21,6 +21,15 @@ class SeenStacks:
     ends: Int64
     of_sample: Int64  # row here of every sample that has a stack
 
+    @property
+    def lengths(self) -> Int64:
+        return np.diff(self.ends, prepend=0)
+
+    @property
+    def starts(self) -> Int64:
+        starts: Int64 = self.ends - self.lengths
+        return starts
+
 
 @dataclass(frozen=True)
 class CodePlaces:

@@ -70,6 +70,13 @@ class Seen:
     stacks: SeenStacks
     places: CodePlaces
     sample_stack: Int64  # each sample's row of `stacks`, or -1
+    height: Int64  # of each place in `stacks`: how many nodes of its context are inside of it
+
+    def heights(self, sample: Int32, depth: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+        """Where samples' contexts have the frames that are so deep in their stacks."""
+        found = self.height[self.stacks.starts[self.sample_stack[sample]] + depth]
+        heights: npt.NDArray[np.int16] = np.minimum(found, np.iinfo(np.int16).max).astype(np.int16)
+        return heights
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,12 @@ def sealed_values(seen: Seen, code: Code, folder: Path) -> SealedValues:
     unpacked = _unpacked(seen, used, folder)
     if unpacked["damaged"]:
         notes = (*notes, f"The values of {unpacked['damaged']} samples made no sense and were passed over.")
+    sample = np.frombuffer(unpacked["sample"], np.int32)
     local = _Rows(
         table=np.frombuffer(unpacked["table"], np.int32),
         variable=np.frombuffer(unpacked["variable"], np.int32),
-        sample=np.frombuffer(unpacked["sample"], np.int32),
-        depth=np.frombuffer(unpacked["depth"], np.int16),
+        sample=sample,
+        depth=seen.heights(sample, np.frombuffer(unpacked["depth"], np.int16)),
         frame=code.place_frame[np.frombuffer(unpacked["place"], np.int32)],
         value=np.frombuffer(unpacked["value"], np.int64),
     )

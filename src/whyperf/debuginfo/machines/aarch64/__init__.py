@@ -14,6 +14,7 @@ AARCH64 = Machine(
     step=control.step,
     is_trap=control.is_trap,
     direct_target=control.direct_target,
+    call_before=control.call_before,
     fixed_address=control.fixed_address,
     indexed=memory.indexed,
     memory_use=memory.memory_use,

@@ -12,6 +12,7 @@ _JUMPS = frozenset({"b", "b.al", "b.nv", "bc.al", "bc.nv", "br", "braa", "brab",
 _TESTS = frozenset({"cbz", "cbnz", "tbz", "tbnz"})
 _TRAPS = frozenset({"udf", "brk", "hlt"})
 _STOPS = frozenset({"ret", "retaa", "retab", "eret", "eretaa", "eretab", "drps"}) | _TRAPS
+_CALL, _DISTANCE, _BACKWARDS = 0b100101, (1 << 26) - 1, 1 << 25
 _LAST_NUMBER = re.compile(r"#(0x[0-9a-f]+|\d+)$")
 _FIXED = re.compile(r"\[(0x[0-9a-f]+)\]")
 
@@ -39,6 +40,14 @@ def is_test(mnemonic: str) -> bool:
 def direct_target(operands: str) -> int | None:
     found = _LAST_NUMBER.search(operands)
     return None if found is None else int(found[1], 0)
+
+
+def call_before(content: bytes, end: int) -> int | None:
+    word = int.from_bytes(content[-4:], "little")
+    if len(content) < 4 or word >> 26 != _CALL:
+        return None
+    distance = (word & _DISTANCE) - ((word & _BACKWARDS) << 1)
+    return end - 4 + 4 * distance
 
 
 def fixed_address(operands: str, _end: int) -> int | None:

@@ -16,6 +16,7 @@ _RELATIVE = re.compile(r"\[rip(?: ([+-]) (\w+))?\]")
 _PREFIXES = ("notrack ", "bnd ")
 _TRAPS = frozenset({"ud0", "ud1", "ud2", "hlt"})
 _STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq"}) | _TRAPS
+_CALL = 0xE8  # and the distance in 4 bytes
 _ALWAYS = frozenset({"jmp", "ljmp"})
 
 
@@ -56,6 +57,12 @@ def step(mnemonic: str) -> FlowStep:
 
 def direct_target(operands: str) -> int | None:
     return int(operands, 0) if _DIRECT_TARGET.match(operands) else None
+
+
+def call_before(content: bytes, end: int) -> int | None:
+    """Other instructions may happen to end like one."""
+    is_call = len(content) >= 5 and content[-5] == _CALL
+    return end + int.from_bytes(content[-4:], "little", signed=True) if is_call else None
 
 
 def relative_target(operands: str, end: int) -> int | None:
