@@ -23,6 +23,13 @@ from whyperf.proof.rounds import ProofSide, Trying
 
 pytestmark = pytest.mark.process
 
+EITHER = """
+#ifdef GOOD
+#define EITHER(good, bad) good
+#else
+#define EITHER(good, bad) bad
+#endif
+"""
 HASHED = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +106,17 @@ def test_the_variable_that_begins_with_a_bad_value_is_proven(tmp_path: Path) -> 
     )
 
 
+def test_one_of_many_variables_is_found(tmp_path: Path) -> None:
+    """Too many for a run of each."""
+    more = "".join(f"__attribute__((used)) static int other_{i} = EITHER({i} + 1, {i} + 2);\n" for i in range(12))
+    source = HASHED.replace("static struct node **table;", f"{EITHER}{more}static struct node **table;")
+    builds = built(tmp_path, source)
+    (module,) = different_modules(_side(builds.good, "1"), _side(builds.bad, "1"))
+    assert len(module.variables) == 16
+    (proof,) = _proofs(builds, "9000")
+    assert (proof.finding, proof.what) == (ProofFinding.PROVEN, "`places`"), proof
+
+
 def test_innocent_variables_are_not_proven(tmp_path: Path) -> None:
     """WHEN the excess has another cause, here an option that only the bad program gets."""
     builds = built(tmp_path, HASHED)
@@ -128,17 +146,12 @@ def test_functions_that_use_a_variable(tmp_path: Path, compiler: str) -> None:
 
 
 def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:
-    source = """
-        #ifdef GOOD
-        #define EITHER(good, bad) good
-        #else
-        #define EITHER(good, bad) bad
-        #endif
-        namespace part { volatile unsigned size = EITHER(4294967295u, 16); }
+    source = f"""{EITHER}
+        namespace part {{ volatile unsigned size = EITHER(4294967295u, 16); }}
         static volatile int level = EITHER(-1, 70000);
         volatile double ratio = EITHER(0.75, 1.5);
         volatile char text[8] = EITHER("good", "bad");
-        int main() { return part::size + level + ratio + text[0] == 1; }
+        int main() {{ return part::size + level + ratio + text[0] == 1; }}
     """
     builds = built(tmp_path, source, language="cc")
     (module,) = different_modules(_side(builds.good), _side(builds.bad))

@@ -35,6 +35,10 @@ class _Candidate:
     wanted: int | None
     """How early suspects ask for it; None: not at all."""
 
+    @property
+    def is_variable(self) -> bool:
+        return isinstance(self.part, ChangedVariable)
+
 
 def prove_by_functions(
     good: ProofSide,
@@ -59,13 +63,15 @@ def prove_by_functions(
     first, refused = _possible(likely, names, search)
 
     @cache
-    def all_possible() -> list[_Candidate]:
-        rest = [one for one in every if one not in likely]
+    def functions() -> list[_Candidate]:
+        rest = [one for one in every if one not in likely and not one.is_variable]
         others, refused_too = _possible(_executed(rest, search), names, search)
         refused.extend(refused_too)
-        return first + others
+        return [one for one in first if not one.is_variable] + others
 
-    found = search.found(first, all_possible)
+    variables = [one for one in every if one.is_variable]
+    # One alone is among the first.
+    found = search.found(first, functions, lambda: variables) if len(variables) > 1 else search.found(first, functions)
     if not found:
         return tuple(refused)
     return (*refused, search.proof(_claim_found(found, names, search), found))
@@ -102,7 +108,7 @@ def _likely(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """Those worth a run of their own: what was edited, where that is little, and what suspects ask for."""
     is_little = sum(bool(one.edited) for one in candidates) <= _MOST_LIKELY
     functions = [one for one in candidates if one.wanted is not None or (is_little and one.edited)]
-    variables = [one for one in candidates if isinstance(one.part, ChangedVariable)]
+    variables = [one for one in candidates if one.is_variable]
     return [*functions[:_MOST_LIKELY], *(variables if len(variables) <= _MOST_LIKELY else [])]
 
 
