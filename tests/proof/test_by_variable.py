@@ -177,8 +177,9 @@ struct step { const char *name; long rounds; } steps[2] = {
 };
 int main(int argc, char **argv) {
     volatile unsigned long sum = 0;
+    long times = atoi(argv[1]);
     for (int i = 0; i < 2; i++)
-        for (long r = 0; r < steps[i].rounds * atoi(argv[1]); r++)
+        for (long r = 0; r < steps[i].rounds * times; r++)
             sum += r;
     printf("%s %s %s\n", steps[0].name, steps[1].name, names[argc % 2]);
 }
