@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from whyperf.debuginfo.control_flow.tail_jumps import Calls, Jumps
 
 _FLOW_CPU_SECONDS = 1.0  # for reading the code of each file
+_JUMPS_CPU_SECONDS = 10.0  # few functions jump; without some of them, contexts would differ from run to run
 
 
 class NamedFunctions(Protocol):
@@ -107,7 +108,7 @@ class DebugInfo:
         from whyperf.debuginfo.control_flow.certain_calls import passed_calls
 
         flows = self._flows_of(path, build_id)
-        flows.renew()  # what one recording took is not taken off another's
+        flows.renew(_FLOW_CPU_SECONDS)  # what one recording took is not taken off another's
         return passed_calls(flows, addresses)
 
     def tail_jumps(
@@ -118,7 +119,7 @@ class DebugInfo:
         used = {*calls.file.tolist(), *calls.inner_file.tolist()} - {-1}
         flows = {number: self._flows_of(*files[number]) for number in sorted(used)}
         for one in flows.values():
-            one.renew()
+            one.renew(_JUMPS_CPU_SECONDS)
         return TailJumps(flows, reached_by_name).of(calls)
 
     def deciding_lines(self, path: str, build_id: str, addresses: npt.NDArray[np.uint64]) -> list[list[DecidingLine]]:

@@ -27,6 +27,7 @@ from whyperf.debuginfo.code_maps.code_map import Addresses, Bools, CodeMap, Int3
 from whyperf.debuginfo.code_maps.places import last_at_or_before
 from whyperf.debuginfo.control_flow.flow_instructions import FlowInstruction, FlowStep, decode
 from whyperf.debuginfo.control_flow.jump_tables import table_targets
+from whyperf.debuginfo.control_flow.linkage_stubs import imported_by_stub
 from whyperf.debuginfo.control_flow.no_return import never_returns_by_name
 from whyperf.debuginfo.image import Image
 from whyperf.recording.schemas.deep_tables import SiteKind
@@ -145,13 +146,13 @@ class TimedFlows:
 
     def __init__(self, binary: Binary, budget_s: float) -> None:
         self.binary = binary
-        self._flows, self._budget_s = Flows(binary, callee_depth=0), budget_s
+        self._flows = Flows(binary, callee_depth=0)
         self._read: dict[int, Flow | None] = {}
-        self.renew()
+        self.renew(budget_s)
 
-    def renew(self) -> None:
-        """As much time as at first, from now on."""
-        self._deadline = time.process_time() + self._budget_s
+    def renew(self, budget_s: float) -> None:
+        """So much time from now on."""
+        self._deadline = time.process_time() + budget_s
 
     @property
     def image(self) -> Image | None:
@@ -210,10 +211,10 @@ class Flows:
 
     def _callee_ends(self, entry: int, depth: int) -> bool:
         machine = self._binary.machine
-        assert self.image is not None and machine is not None
+        assert self.image is not None and machine is not None and self._binary.elf is not None
         if entry in self._binary.never_return:
             return True
-        if (symbol := imported_by_stub(self._binary, self.image, entry)) is not None:
+        if (symbol := imported_by_stub(self._binary.elf, machine, self.image, entry)) is not None:
             return never_returns_by_name(symbol)
         scope = self._binary.scope_entered_at(entry)
         if scope < 0 or depth >= self._callee_depth:
@@ -222,17 +223,6 @@ class Flows:
             return True
         graph = self._graph(parts_of(self._binary.code, scope), depth + 1)
         return graph is not None and not graph.can_return
-
-
-def imported_by_stub(binary: Binary, image: Image, address: int) -> str | None:
-    """The symbol of another file's function that a linkage stub stands for, empty where it is not known; None where
-    there is no such stub."""
-    elf, machine = binary.elf, binary.machine
-    if elf is None or machine is None or not any(low <= address < high for low, high in elf.linkage):
-        return None
-    stub = decode(machine, image.read(address, machine.stub_bytes), address)
-    slot = next((one.slot for one in stub if one.slot is not None), 0)
-    return image.imports.get(slot, "")
 
 
 class _Graph:

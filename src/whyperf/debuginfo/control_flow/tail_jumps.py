@@ -14,7 +14,8 @@ import numpy as np
 
 from whyperf.debuginfo.code_maps.code_map import Addresses, Int32s
 from whyperf.debuginfo.code_maps.places import out_of_line_scopes
-from whyperf.debuginfo.control_flow.function_flow import TimedFlows, imported_by_stub
+from whyperf.debuginfo.control_flow.function_flow import TimedFlows
+from whyperf.debuginfo.control_flow.linkage_stubs import imported_by_stub
 from whyperf.recording.schemas.deep_tables import SiteKind
 
 _LONGEST_CALL_BYTES = 5
@@ -83,9 +84,9 @@ class TailJumps:
     def _entry(self, file: int, address: int, other: int) -> Function | None:
         """The function that is entered at an address. One of another file is found by its symbol: first in `other`."""
         binary, image = self._files[file].binary, self._files[file].image
-        if image is None or not image.holds_code(address):
+        if image is None or binary.elf is None or binary.machine is None or not image.holds_code(address):
             return None
-        symbol = imported_by_stub(binary, image, address)
+        symbol = imported_by_stub(binary.elf, binary.machine, image, address)
         if symbol is not None:
             found = (one for one in (other, file, *self._files) if symbol in self._exports(one))
             file = next(found, -1)

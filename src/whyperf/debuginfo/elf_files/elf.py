@@ -80,6 +80,9 @@ class ElfFile:
                 return address - segment.address + segment.file_offset
         return None
 
+    def is_linkage(self, address: int) -> bool:
+        return any(low <= address < high for low, high in self.linkage)
+
     def code(self, low: int, high: int) -> bytes:
         """The bytes between two virtual addresses; empty when the file does not hold them."""
         start = self.file_offset(low)

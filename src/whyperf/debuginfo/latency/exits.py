@@ -25,7 +25,7 @@ class Exits:
     def __init__(
         self, machine: Machine, elf: ElfFile, image: Image, functions: Sequence[SurveyedFunction], address: int
     ) -> None:
-        self._machine, self._image, self._linkage, self._address = machine, image, elf.linkage, address
+        self._machine, self._image, self._elf, self._address = machine, image, elf, address
         self._stretches = [one.stretch for one in functions]
         self._lows = [one.low for one in self._stretches]
         self.returns: dict[int, FlowInstruction] = {}
@@ -78,4 +78,4 @@ class Exits:
         row = bisect.bisect_right(self._lows, address) - 1
         if row < 0 or address >= self._stretches[row].high:
             return None
-        return None if any(low <= address < high for low, high in self._linkage) else self._stretches[row]
+        return None if self._elf.is_linkage(address) else self._stretches[row]

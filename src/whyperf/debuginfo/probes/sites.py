@@ -11,7 +11,7 @@ import numpy.typing as npt
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_maps.code_map import Addresses, Int32s
 from whyperf.debuginfo.code_maps.places import lines_at, out_of_line_scopes
-from whyperf.debuginfo.control_flow.flow_instructions import decode
+from whyperf.debuginfo.control_flow.linkage_stubs import imported_by_stub
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.recording.schemas.call_tables import CallKind
@@ -100,10 +100,8 @@ class _Imports:
     def _looked_up(self, target: int) -> str:
         if self._image is None or self._elf is None or self._machine is None:
             return ""
-        if any(low <= target < high for low, high in self._elf.linkage):
-            stub = decode(self._machine, self._image.read(target, self._machine.stub_bytes), target)
-            target = next((one.slot for one in stub if one.slot is not None), -1)
-        return self._image.imports.get(target, "")
+        symbol = imported_by_stub(self._elf, self._machine, self._image, target)
+        return self._image.imports.get(target, "") if symbol is None else symbol
 
 
 def _numbered(keys: list[tuple[int, int, str, int]]) -> list[int]:

@@ -82,4 +82,4 @@ def _functions_at(binary: Binary, addresses: Sequence[int]) -> list[int]:
 
 
 def _is_linkage(binary: Binary, address: int) -> bool:
-    return binary.elf is not None and any(low <= address < high for low, high in binary.elf.linkage)
+    return binary.elf is not None and binary.elf.is_linkage(address)

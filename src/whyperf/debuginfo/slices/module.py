@@ -11,8 +11,8 @@ import numpy as np
 
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.code_maps.places import lines_at, out_of_line_scopes
-from whyperf.debuginfo.control_flow.flow_instructions import decode
 from whyperf.debuginfo.control_flow.function_flow import Flows
+from whyperf.debuginfo.control_flow.linkage_stubs import imported_by_stub
 from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import FlowStep
@@ -153,11 +153,7 @@ class ModuleCode:
         machine, elf = self.binary.machine, self.binary.elf
         if machine is None or elf is None or self.image is None:
             return ""
-        if not any(low <= entry < high for low, high in elf.linkage):
-            return ""
-        stub = decode(machine, self.image.read(entry, machine.stub_bytes), entry)
-        slots = (one.slot for one in stub if one.slot is not None)
-        return next((name for slot in slots if (name := self.image.imports.get(slot, ""))), "")
+        return imported_by_stub(elf, machine, self.image, entry) or ""
 
     def places(self, address: int) -> list[SourcePlace]:
         """The innermost inlined function at an address first."""

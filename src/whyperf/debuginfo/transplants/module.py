@@ -76,7 +76,7 @@ class TransplantModule:
             self._layouts |= {function: found.get(function) for function in wanted}
 
     def is_linkage(self, address: int) -> bool:
-        return any(low <= address < high for low, high in self.elf.linkage)
+        return self.elf.is_linkage(address)
 
     @cached_property
     def stubs(self) -> dict[str, int]:
