@@ -1,6 +1,6 @@
 """`python -m bench.false_proofs`: how often a value is called the cause that is not.
 
-Four groups of trials by value, on the benchmarks' own programs in runs of a fraction of a second:
+Five groups of trials, on the benchmarks' own programs in runs of a fraction of a second:
 
     planted  values that differ between good and bad runs, compiled into programs whose excess has another cause
              (bench/innocents.c)
@@ -8,6 +8,7 @@ Four groups of trials by value, on the benchmarks' own programs in runs of a fra
     late     instructions of the programs themselves whose results differ, and that first run when nine tenths of the
              bad run are over: they cannot have caused what was spent before
     same     the planted values again, in pairs of runs that behave alike: there is nothing to be proven
+    begins   variables that begin with another value in another build, put from build to build
 
 None may be proven. What is printed is how many of each group were said to be what. A run that was interrupted goes on
 where it was: results are kept, and `--anew` forgets them.
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -41,10 +42,15 @@ from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep, Row
-from whyperf.diagnose.origin import ProofFinding
+from whyperf.debuginfo.transplants.initial_values import ChangedVariable
+from whyperf.diagnose.origin import ProofFinding, ProofMeans
 from whyperf.errors import WhyperfError
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
+from whyperf.proof.modules import ProofBuilds, different_modules
+from whyperf.proof.rounds import Put
+from whyperf.proof.search import Search
 from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind
 
 PROGRAMS = {
     "planner": ("200 60", "200 400"),
@@ -58,9 +64,11 @@ PROGRAMS = {
     "pool": ("3 6000 60 64", "3 6000 60 1"),
 }
 """Arguments of a good and of a bad run."""
+_GROUPS = ("planted", "ordered", "late", "same", "begins")
 _PLANTED = ["stored", "size", "bound", "choice", "mask", "argument", "often", "unused"]
 _ORDERED = ["row", "index", "flag", "length"]
 _GOOD_INNOCENT, _BAD_INNOCENT = 7, 31
+_OTHER_BUILD = f"-DINNOCENT_BUILD={_BAD_INNOCENT}"
 _LATE_FROM = 0.9
 _MOST_SITES = 1000
 _LATE_OF_A_PROGRAM = 8
@@ -88,12 +96,12 @@ def main() -> int:
     begun = len(done)
     for program in options.only or PROGRAMS:
         try:
-            binary = own(program, added=(BENCH / "innocents.c",))
+            binaries = [own(program, flags, added=(BENCH / "innocents.c",)) for flags in ("", _OTHER_BUILD)]
         except SubjectError as why:
             print(why)
             continue
         for group in options.groups:
-            for what, trial in _trials(binary, program, group):
+            for what, trial in _trials(binaries, program, group):
                 if len(done) - begun >= options.most:
                     break
                 if any((one.program, one.group, one.what) == (program, group, what) for one in done):
@@ -110,7 +118,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("only", nargs="*", metavar="PROGRAM", help=" ".join(PROGRAMS))
-    parser.add_argument("--groups", nargs="+", default=["planted", "ordered", "late", "same"])
+    parser.add_argument("--groups", nargs="+", default=list(_GROUPS))
     parser.add_argument("--most", type=int, default=10_000, metavar="N", help="so many further trials")
     parser.add_argument("--anew", action="store_true", help="forget what was done before")
     return parser.parse_args()
@@ -125,7 +133,7 @@ def _read(kept: Path) -> list[Trial]:
 def _print(done: list[Trial]) -> None:
     findings = [finding.value for finding in ProofFinding]
     print(f"{'group':10}{'trials':>8}" + "".join(f"{name:>14}" for name in findings))
-    for group in ("planted", "ordered", "late", "same", "all"):
+    for group in (*_GROUPS, "all"):
         some = [one for one in done if group in (one.group, "all")]
         counts = Counter(one.finding for one in some)
         print(f"{group:10}{len(some):>8}" + "".join(f"{counts[name]:>14}" for name in findings))
@@ -137,11 +145,18 @@ def _print(done: list[Trial]) -> None:
         print(f"  {one.program} {one.group} {one.what}: {one.sentence}")
 
 
-def _trials(binary: Path, program: str, group: str) -> Iterator[tuple[str, _Try]]:
+def _trials(binaries: Sequence[Path], program: str, group: str) -> Iterator[tuple[str, _Try | _Begins]]:
+    binary = binaries[0]
     good, bad = (
         _side(binary, words, innocent)
         for words, innocent in zip(PROGRAMS[program], (_GOOD_INNOCENT, _BAD_INNOCENT), strict=True)
     )
+    if group == "begins":
+        bad = _side(binaries[1], PROGRAMS[program][1], _GOOD_INNOCENT)
+        for builds in different_modules(good, bad):
+            for one in builds.variables:
+                yield one.name, _Begins(program, good, bad, builds, one)
+        return
     if group == "same":
         good = _side(binary, PROGRAMS[program][0], _GOOD_INNOCENT)
         bad = _side(binary, PROGRAMS[program][0], _BAD_INNOCENT)
@@ -169,6 +184,26 @@ class _Try:
         except WhyperfError as error:
             finding, runs, sentence = ProofFinding.NOT_TESTABLE.value, 0, str(error)
         return Trial(self.program, self.group, self.what, finding, runs, sentence, time.monotonic() - begun)
+
+
+@dataclass(frozen=True, eq=False)
+class _Begins:
+    program: str
+    good: ProofSide
+    bad: ProofSide
+    builds: ProofBuilds
+    variable: ChangedVariable
+
+    def __call__(self) -> Trial:
+        begun, what = time.monotonic(), self.variable.name
+        claim = ProofClaim(what, self.program, "", 0, f"`{what}`", "", "", means=ProofMeans.VARIABLE)
+        proof = Search(self.good, self.bad, Trying(), self._put).proof(claim, [self.variable])
+        took = time.monotonic() - begun
+        return Trial(self.program, "begins", what, proof.finding.value, proof.runs, proof.sentence, took)
+
+    def _put(self, kind: TrialKind, changes: Sequence[ChangedVariable]) -> Put:
+        is_usual = kind in (TrialKind.GOOD, TrialKind.BAD)
+        return Put(transplants=() if is_usual else [self.builds.plan(kind, tuple(changes))])
 
 
 def _side(binary: Path, words: str, innocent: int) -> ProofSide:

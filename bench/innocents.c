@@ -1,12 +1,21 @@
 // Values that differ between a good run and a bad one, and that cost nobody anything: compiled into programs whose
-// excess has another cause (bench/false_proofs.py). WHYPERF_INNOCENT is what they are made of.
+// excess has another cause (bench/false_proofs.py). WHYPERF_INNOCENT is what they are made of; INNOCENT_BUILD is what
+// variables begin with that differ between two builds.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MADE __attribute__((noinline, noclone, used))
 
+#ifndef INNOCENT_BUILD
+#define INNOCENT_BUILD 7
+#endif
+
 static volatile long innocent_sink;
+static volatile int innocent_rounds = INNOCENT_BUILD * 3;
+static volatile size_t innocent_room = INNOCENT_BUILD * 100;
+static volatile short innocent_default = INNOCENT_BUILD - 7; // of one build it is not in the file
+static const volatile unsigned char innocent_table[4] = {1, INNOCENT_BUILD, 3, INNOCENT_BUILD + 1};
 
 static MADE long innocent_stored(long x) { return x * 3 + 1; }
 static MADE long innocent_size(long x) { return x * 64 + 32; }
@@ -45,6 +54,9 @@ __attribute__((constructor)) static void innocent_begin(void) {
     for (long i = 0; i < 3000; i++)
         innocent_sink += innocent_often(x);
     (void)innocent_unused(x);
+    for (int i = 0, end = innocent_rounds + innocent_default; i < end; i++)
+        innocent_sink += innocent_table[i & 3];
+    free(calloc(innocent_room, 1));
     for (long i = 0; i < 40; i++) {
         char text[4096];
         innocent_use(innocent_row(x, i));

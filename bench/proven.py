@@ -1,7 +1,7 @@
 """Is the true function the cause once values are followed and forced? `compare --prove` beside the same recordings
 without it, calls counted.
 
-    python -m bench.proven                    # the development set: cases whose mistake is cheap and elsewhere
+    python -m bench.proven                    # the development set: known cases whose mistake is cheap and elsewhere
     python -m bench.proven CASE ...           # others
     python -m bench.proven --set blind        # a set whose truth was committed before its first run
 
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from bench.cache import SubjectError
 from bench.cases.case import CASES, Case, commands, load
 from bench.cases.ranks import rank
 from bench.tool import whyperf, whyperf_argument
+from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
 
 DEVELOPMENT = (
     "lua-long-keys",
@@ -36,7 +38,7 @@ DEVELOPMENT = (
     "hunspell-count",
     "gateway-discard",
     "sqlite-statistics",
-    "pool-scan",
+    "demo",
 )
 
 
@@ -62,23 +64,32 @@ def measure(case: Case, pairs: int, budget: str) -> Row:
         sides += ["--ready", wanted.ready]
         sides += ["--good-drive", whyperf_argument(wanted.good.drive)]
         sides += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
+    return _measured(case.id, case.truth.cause, sides, pairs, budget)
+
+
+def measure_demo(pairs: int, budget: str) -> Row:
+    program = str(build())
+    good, bad = (whyperf_argument([program, argument]) for argument in (GOOD_ARGUMENT, BAD_ARGUMENT))
+    return _measured("demo", ("planned_buckets",), ["--good", good, "--bad", bad], pairs, budget)
+
+
+def _measured(case: str, cause: tuple[str, ...], sides: Sequence[str], pairs: int, budget: str) -> Row:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "recordings"
         began = time.monotonic()
         given = ["--runs", str(pairs), "--top", "100", "-o", str(folder)]
         proven = whyperf("compare", "--prove", "--budget", budget, *sides, *given)
         seconds = time.monotonic() - began
-        return _row(case, whyperf("diagnose", str(folder), "--top", "100"), proven, seconds)
+        return _row(case, cause, whyperf("diagnose", str(folder), "--top", "100"), proven, seconds)
 
 
-def _row(case: Case, first: dict[str, Any], proven: dict[str, Any], seconds: float) -> Row:
-    wanted = case.truth.cause
+def _row(case: str, wanted: tuple[str, ...], first: dict[str, Any], proven: dict[str, Any], seconds: float) -> Row:
     followed = next((one for one in proven["suspects"] if one["origin"] or one["proofs"]), None)
     origin = followed["origin"] if followed else None
     hops = [hop["function"] for hop in origin["hops"]] if origin else []
     proofs = followed["proofs"] if followed else []
     return Row(
-        case.id,
+        case,
         wanted,
         rank([one["function"] for one in first["suspects"]], wanted),
         rank([one["function"] for one in proven["suspects"]], wanted),
@@ -115,7 +126,8 @@ def main() -> None:
     rows = []
     for name in args.cases or _named(args.of_set):
         try:
-            row = measure(load(CASES / name), args.runs, args.budget)
+            measured = measure_demo if name == "demo" else partial(measure, load(CASES / name))
+            row = measured(args.runs, args.budget)
         except (SubjectError, ValueError) as error:
             row = Row(name, (), None, None, False, (), "", (), 0, 0.0, str(error).splitlines()[0][:120])
         rows.append(row)

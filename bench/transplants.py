@@ -112,7 +112,7 @@ def _print_changed(case: Case, good: ProofSide, bad: ProofSide) -> None:
     search = Search[str](good, bad, Trying(), lambda _kind, _changes: Put())
     functions = [(builds, one) for builds in different_modules(good, bad) for one in builds.changed]
     edited = sum(bool(builds.edited.among(one.holds)) for builds, one in functions)
-    sites = [builds.entries(one.symbol) for builds, one in functions]
+    sites = [builds.entries(one) for builds, one in functions]
     passed = iter(search.is_passed([site for some in sites for site in some]))
     entered = [one for (_, one), some in zip(functions, sites, strict=True) if sum(islice(passed, len(some)))]
     has_cause = any(one.names & set(case.truth.cause) for one in entered)
@@ -152,7 +152,7 @@ def _innocents(case: Case, modules: list[ProofBuilds]) -> Iterator[tuple[str, Pa
         for name in dict.fromkeys(names):
             if name not in guilty and name not in case.truth.cause:
                 try:
-                    yield name, builds.plan(TrialKind.FORCED, (name,))
+                    yield name, plan_transplant(builds.good, builds.bad, [name])
                 except RefusedError:
                     continue
 

@@ -17,7 +17,7 @@ static void fill_slots(const struct plan *plan, const struct installed *where, u
 static enum probes_reason put(const struct module *module, const struct loaded_plans *plans, struct loaded_plan *row) {
     enum probes_reason reason = install_check(&row->plan, module);
     if (!reason)
-        reason = plans->check(&row->plan);
+        reason = plans->check(&row->plan, module);
     if (!reason)
         reason = install_reserve(&row->plan, module, 0, &row->installed);
     if (!reason)

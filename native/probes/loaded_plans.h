@@ -16,7 +16,7 @@ struct loaded_plans {
     struct loaded_plan *rows;
     int most;
     // What else must hold of a plan whose module is what was planned for.
-    enum probes_reason (*check)(const struct plan *plan);
+    enum probes_reason (*check)(const struct plan *plan, const struct module *module);
     // What a slot gets that holds `held`.
     uint64_t (*value_of)(const struct plan *plan, const struct plan_increment *slot, uint64_t held,
                          const struct installed *where);

@@ -97,6 +97,16 @@ bool module_holds_code(const struct module *module, uint64_t address, uint64_t b
     return false;
 }
 
+bool module_holds_data(const struct module *module, uint64_t address, uint64_t bytes) {
+    for (uint32_t i = 0; i < module->segment_count; i++) {
+        const ElfW(Phdr) *segment = &module->segments[i];
+        if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_X) && address >= segment->p_vaddr &&
+            address - segment->p_vaddr <= segment->p_memsz && bytes <= segment->p_memsz - (address - segment->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
 bool module_holds(const struct module *module, uint64_t address) {
     return address >= module->low - module->bias && address < module->high - module->bias;
 }

@@ -1,4 +1,5 @@
-// Runs functions of another build in place of a program's own, by plans that whyperf/debuginfo/transplants made.
+// Runs functions of another build in place of a program's own, and has variables begin with another build's values, by
+// plans that whyperf/debuginfo/transplants made.
 //
 // Preloaded. WHYPERF_TRANSPLANT_PLANS names the folder with BUILDID.plan, WHYPERF_TRANSPLANT_OUT the file that says
 // what became of them. A plan's stubs are a copy of the other build's code and constants; its increments are slots of
@@ -11,14 +12,22 @@
 
 #include "probes/environment.h"
 #include "probes/loaded_plans.h"
+#include "probes/memory.h"
 #include "probes/sandbox.h"
 #include "sampler/raw.h"
 
 enum { MOST_MODULES = 16 };
 enum slot_kind {
-    SLOT_SYMBOL = 0, // gets the address of the symbol whose name follows
-    SLOT_MODULE = 1, // holds an address in the module
-    SLOT_FRAMES = 2, // no slot: unwind information begins there
+    SLOT_SYMBOL = 0,  // gets the address of the symbol whose name follows
+    SLOT_MODULE = 1,  // holds an address in the module
+    SLOT_FRAMES = 2,  // no slot: unwind information begins there
+    SLOT_INITIAL = 3, // no slot: a `struct initial` is there
+};
+
+// What a variable begins with: behind it come the bytes that the file has for it, then those that it gets.
+struct initial {
+    uint64_t at; // ELF virtual address
+    uint32_t bytes, zero;
 };
 
 static const char plans_variable[] = "WHYPERF_TRANSPLANT_PLANS=", out_variable[] = "WHYPERF_TRANSPLANT_OUT=";
@@ -33,15 +42,33 @@ static const char *name_of(const struct plan *plan, const struct plan_increment 
     return (const char *)plan->stubs + at;
 }
 
-// Whether all symbols are there.
-static enum probes_reason check_slots(const struct plan *plan) {
+// Where a variable's new bytes are in the plan; NULL unless all of it is sound, and the module still has the old ones.
+static const uint8_t *new_bytes(const struct plan *plan, const struct plan_increment *slot, const struct module *module,
+                                struct initial *initial) {
+    uint64_t room = plan->header->stub_bytes - slot->at;
+    if (room < sizeof *initial)
+        return NULL;
+    memcpy(initial, plan->stubs + slot->at, sizeof *initial);
+    const uint8_t *old = plan->stubs + slot->at + sizeof *initial;
+    if (room - sizeof *initial < 2 * (uint64_t)initial->bytes ||
+        !module_holds_data(module, initial->at, initial->bytes) ||
+        memcmp((const void *)(module->bias + initial->at), old, initial->bytes) != 0)
+        return NULL;
+    return old + initial->bytes;
+}
+
+// Whether all symbols are there, and all variables as they were planned for.
+static enum probes_reason check_slots(const struct plan *plan, const struct module *module) {
     for (uint32_t i = 0; i < plan->header->increments; i++) {
         const struct plan_increment *slot = &plan->increments[i];
         const char *name = name_of(plan, slot);
+        struct initial initial;
         if (!name)
             return PROBES_PLAN_DAMAGED;
         if (slot->counter == SLOT_SYMBOL && !dlsym(RTLD_DEFAULT, name))
             return PROBES_NO_SYMBOL;
+        if (slot->counter == SLOT_INITIAL && !new_bytes(plan, slot, module, &initial))
+            return PROBES_OTHER_CODE;
     }
     return PROBES_DONE;
 }
@@ -62,6 +89,18 @@ static void register_frames(const struct plan *plan, const struct installed *whe
             add(where->stubs + plan->increments[i].at);
 }
 
+static enum probes_reason put_initial_values(const struct plan *plan, const struct module *module) {
+    for (uint32_t i = 0; i < plan->header->increments; i++) {
+        if (plan->increments[i].counter != SLOT_INITIAL)
+            continue;
+        struct initial initial;
+        const uint8_t *new = new_bytes(plan, &plan->increments[i], module, &initial);
+        if (!new || !memory_overwrite(module->bias + initial.at, new, new - initial.bytes, initial.bytes))
+            return PROBES_NOT_WRITABLE;
+    }
+    return PROBES_DONE;
+}
+
 // One line for each module: its build-id, and the reason why it was not changed.
 static void note(const struct module *module, enum probes_reason reason) {
     char line[2 * PLAN_BUILD_ID_BYTES + 32];
@@ -77,8 +116,10 @@ static void note(const struct module *module, enum probes_reason reason) {
 }
 
 static void is_put(const struct module *module, const struct loaded_plan *row, enum probes_reason reason) {
-    if (!reason)
+    if (!reason) {
         register_frames(&row->plan, &row->installed);
+        reason = put_initial_values(&row->plan, module);
+    }
     note(module, reason);
 }
 

@@ -33,6 +33,7 @@ void plans_look(const struct loaded_plans *plans) {
         loaded_plans_look(plans);
 }
 
-enum probes_reason plan_has_no_traps(const struct plan *plan) {
+enum probes_reason plan_has_no_traps(const struct plan *plan, const struct module *module) {
+    (void)module;
     return plan->header->flags & PLAN_HAS_TRAPS ? PROBES_PLAN_DAMAGED : PROBES_DONE;
 }

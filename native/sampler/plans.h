@@ -11,6 +11,6 @@ bool plans_folder(struct loaded_plans *plans, const char *name);
 bool plans_start(void (*look)(void));
 void plans_look(const struct loaded_plans *plans);
 
-enum probes_reason plan_has_no_traps(const struct plan *plan);
+enum probes_reason plan_has_no_traps(const struct plan *plan, const struct module *module);
 
 #endif

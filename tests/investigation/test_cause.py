@@ -106,6 +106,19 @@ def test_the_function_of_the_good_build_that_helps_is_the_cause() -> None:
     assert found.suspects[0].why.startswith("Its code differs between the two builds, and find pays")
 
 
+def test_who_uses_a_variable_first_is_the_cause_if_what_it_begins_with_is() -> None:
+    verdict = verdicts.difference()
+    proof = replace(of_function(ProofFinding.PROVEN, "start"), means=ProofMeans.VARIABLE, what="`size`")
+    found = with_changed_function(verdict, [replace(proof, good="65,537", bad="509")])
+    assert names(found.suspects) == ["start", *names(verdict.suspects)]
+    assert (
+        found.suspects[0].why
+        == "It uses `size` first, which begins with 509, was 65,537, and find pays for what it makes."
+    )
+    (table, *_) = with_changed_function(verdict, [proof]).suspects
+    assert table.why.startswith("It uses `size` first, which does not begin alike in the two builds, and find pays")
+
+
 def test_functions_that_could_not_be_tried_are_told() -> None:
     verdict = verdicts.difference()
     found = with_changed_function(verdict, [of_function(ProofFinding.NOT_TESTABLE, "b")])

@@ -246,6 +246,6 @@ def test_what_never_runs_is_not_tried(tmp_path: Path) -> None:
     (module,) = different_modules(*sides)
     functions = [one for one in module.changed if one.symbol != "main"]
     assert len(functions) == 9
-    entries = [site for one in functions for site in module.entries(one.symbol)]
+    entries = [site for one in functions for site in module.entries(one)]
     passed = Search(*sides, Trying(), lambda _kind, _changes: Put()).is_passed(entries)
     assert {one.symbol for one, is_passed in zip(functions, passed, strict=True) if is_passed} == {"first", "second"}

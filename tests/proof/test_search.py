@@ -65,6 +65,17 @@ def test_one_is_found_though_another_crashes() -> None:
     assert _Searched({11}, crashing=11).found([], lambda: range(50)) == []
 
 
+def test_groups_are_searched_one_after_the_other() -> None:
+    asked: list[str] = []
+    search = _Searched({37})
+    assert search.found([], lambda: range(50), lambda: _asked_for(asked, range(50, 60))) == [37]
+    assert not asked
+    # WHEN with the first group it never runs, or that is one change which does not help, THEN the next has its turn
+    assert _Searched({55}, crashing=11).found([11], lambda: [11, 12], lambda: range(50, 60)) == [55]
+    assert _Searched({55}).found([], lambda: [11], lambda: range(50, 60)) == [55]
+    assert _Searched({11}).found([], lambda: [11], lambda: range(50, 60)) == [11]
+
+
 def test_it_gives_up_where_nothing_runs() -> None:
     class Crashing(_Searched):
         def _removes_most(self, changes: Sequence[int]) -> bool | None:

@@ -18,7 +18,7 @@ _DT_PLTRELSZ, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_STRSZ, _DT_JMPRE
 _DT_RELR = 36
 _RELOCATION = np.dtype([("offset", "<u8"), ("kind", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
 _SYMBOLS_MAX = 1 << 20
-_NO_RELOCATIONS = Relocations(-1, -1, -1, -1, -1)
+_NO_RELOCATIONS = Relocations(-1, -1, -1, -1, -1, -1)
 _FUNCTION_TYPES = (2, 10)  # those that are chosen when loaded (ifunc) too
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from whyperf.diagnose.joining.shares import answering_for, counted_once
-from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding
+from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
 from whyperf.engines.finding import Detail
 from whyperf.investigation.proving import SETTLED, Tried
@@ -37,9 +37,16 @@ def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
     settled = next((one for one in proofs if one.finding in SETTLED), None)
     if settled is None:
         return _ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
-    why = f"Its code differs between the two builds, and {payer.function} pays for what it makes."
+    why = f"{_difference(settled)}, and {payer.function} pays for what it makes."
     followed = replace(payer, proofs=(settled,))
     return _led_by(verdict, payer, followed, settled, why, proof=settled)
+
+
+def _difference(proof: Proof) -> str:
+    if proof.means is not ProofMeans.VARIABLE:
+        return "Its code differs between the two builds"
+    begins = f"begins with {proof.bad}, was {proof.good}" if proof.bad else "does not begin alike in the two builds"
+    return f"It uses {proof.what} first, which {begins}"
 
 
 def _led_by(

@@ -1,16 +1,20 @@
-"""Trials by function: the good build's version of a changed function runs in the bad program."""
+"""Trials of two builds: the good one's version of a changed function runs in the bad program, or a variable begins
+there with the good one's value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
+from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource
+from whyperf.debuginfo.transplants.initial_values import ChangedVariable
 from whyperf.debuginfo.transplants.refused import RefusedError
 from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
-from whyperf.proof.modules import ProofBuilds, different_modules
+from whyperf.proof.first_use import first_use, texts_of
+from whyperf.proof.modules import ChangedPart, ProofBuilds, different_modules
 from whyperf.proof.rounds import NotPutError, ProofSide, Put, Trying
 from whyperf.proof.search import Search
 from whyperf.proof.sentences import ProofClaim
@@ -25,11 +29,15 @@ _WITH_ANOTHER = (TrialKind.FORCED, TrialKind.SHAM, TrialKind.REVERSE)
 @dataclass(frozen=True)
 class _Candidate:
     builds: ProofBuilds
-    function: ChangedFunction
+    part: ChangedPart
     edited: frozenset[ChangedSource]
     """Of its changed parts: those whose source text differs; empty where none does, or texts are unknown."""
     wanted: int | None
     """How early suspects ask for it; None: not at all."""
+
+    @property
+    def is_variable(self) -> bool:
+        return isinstance(self.part, ChangedVariable)
 
 
 def prove_by_functions(
@@ -55,16 +63,18 @@ def prove_by_functions(
     first, refused = _possible(likely, names, search)
 
     @cache
-    def all_possible() -> list[_Candidate]:
-        rest = [one for one in every if one not in likely]
+    def functions() -> list[_Candidate]:
+        rest = [one for one in every if one not in likely and not one.is_variable]
         others, refused_too = _possible(_executed(rest, search), names, search)
         refused.extend(refused_too)
-        return first + others
+        return [one for one in first if not one.is_variable] + others
 
-    found = search.found(first, all_possible)
+    variables = [one for one in every if one.is_variable]
+    # One alone is among the first.
+    found = search.found(first, functions, lambda: variables) if len(variables) > 1 else search.found(first, functions)
     if not found:
         return tuple(refused)
-    return (*refused, search.proof(_claim(found, names), found))
+    return (*refused, search.proof(_claim_found(found, names, search), found))
 
 
 def wanted_names(suspects: Sequence[Suspect]) -> list[str]:
@@ -76,9 +86,9 @@ def wanted_names(suspects: Sequence[Suspect]) -> list[str]:
 
 
 def _candidates(modules: Sequence[ProofBuilds], names: Sequence[str]) -> list[_Candidate]:
-    """What was edited comes first, then what suspects ask for."""
+    """What was edited comes first, then what suspects ask for, then variables that begin with something else."""
     rows = {name: row for row, name in enumerate(names)}
-    every = [
+    functions = [
         _Candidate(
             builds,
             function,
@@ -88,21 +98,25 @@ def _candidates(modules: Sequence[ProofBuilds], names: Sequence[str]) -> list[_C
         for builds in modules
         for function in builds.changed
     ]
-    every.sort(key=lambda one: (not one.edited, len(rows) if one.wanted is None else one.wanted))
-    return every[:_MOST_CANDIDATES]
+    functions.sort(key=lambda one: (not one.edited, len(rows) if one.wanted is None else one.wanted))
+    asked_for = sum(bool(one.edited) or one.wanted is not None for one in functions)
+    variables = [_Candidate(builds, one, frozenset(), None) for builds in modules for one in builds.variables]
+    return [*functions[:asked_for], *variables, *functions[asked_for:]][:_MOST_CANDIDATES]
 
 
 def _likely(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """Those worth a run of their own: what was edited, where that is little, and what suspects ask for."""
     is_little = sum(bool(one.edited) for one in candidates) <= _MOST_LIKELY
-    return [one for one in candidates if one.wanted is not None or (is_little and one.edited)][:_MOST_LIKELY]
+    functions = [one for one in candidates if one.wanted is not None or (is_little and one.edited)]
+    variables = [one for one in candidates if one.is_variable]
+    return [*functions[:_MOST_LIKELY], *(variables if len(variables) <= _MOST_LIKELY else [])]
 
 
 def _executed(candidates: Sequence[_Candidate], search: Search[_Candidate]) -> list[_Candidate]:
     """Those that a bad run enters: one run is less than what it takes to try the others in halves."""
     if len(candidates) <= _MOST_LIKELY or search.is_time_up:
         return list(candidates)
-    entries = [one.builds.entries(one.function.symbol) for one in candidates]
+    entries = [one.builds.entries(one.part) for one in candidates]
     passed = iter(search.is_passed([site for some in entries for site in some]))
     are_passed = [[next(passed) for _ in some] for some in entries]
     return [one for one, some in zip(candidates, are_passed, strict=True) if any(some) or not some]
@@ -115,7 +129,7 @@ def _possible(
     found: list[_Candidate] = []
     refused: list[Proof] = []
     for builds in dict.fromkeys(one.builds for one in candidates):
-        builds.read([one.function for one in candidates if one.builds is builds])
+        builds.read([one.part for one in candidates if one.builds is builds])
     for one in candidates:
         if search.is_time_up:
             break
@@ -134,18 +148,35 @@ def _put(kind: TrialKind, candidates: Sequence[_Candidate]) -> Put:
     """One plan for each module."""
     if kind not in _WITH_ANOTHER:
         return Put(transplants=())
-    by_module: dict[ProofBuilds, list[str]] = {}
+    by_module: dict[ProofBuilds, list[ChangedPart]] = {}
     for one in candidates:
-        by_module.setdefault(one.builds, []).append(one.function.symbol)
+        by_module.setdefault(one.builds, []).append(one.part)
     try:
-        return Put(transplants=[builds.plan(kind, tuple(symbols)) for builds, symbols in by_module.items()])
+        return Put(transplants=[builds.plan(kind, tuple(parts)) for builds, parts in by_module.items()])
     except RefusedError as error:
         raise NotPutError(str(error)) from None
 
 
+def _claim_found(found: Sequence[_Candidate], wanted: Sequence[str], search: Search[_Candidate]) -> ProofClaim:
+    """Variables without a function are told with the function that uses the first of them first."""
+    variables = [one.part for one in found if isinstance(one.part, ChangedVariable)]
+    if len(variables) < len(found):
+        return _claim(found, wanted)
+    builds, first = found[0].builds, variables[0]
+    used = first_use(builds.bad, first.bad, search) or SourcePlace(next(iter(wanted), ""), "", 0)
+    texts = [texts_of(one.builds.bad, one.part) for one in found if isinstance(one.part, ChangedVariable)]
+    what = ", ".join(f"`{one.name}`" for one in texts)
+    good, bad = (texts[0].good, texts[0].bad) if len(texts) == 1 else ("", "")
+    return ProofClaim(used.function, builds.name, used.file, used.line, what, good, bad, means=ProofMeans.VARIABLE)
+
+
 def _claim(candidates: Sequence[_Candidate], wanted: Sequence[str]) -> ProofClaim:
-    first = candidates[0]
-    return claim_of([one.function for one in candidates], wanted, first.builds.name, first.edited)
+    """Of at least one function. Variables that go with it are listed."""
+    first = next(one for one in candidates if isinstance(one.part, ChangedFunction))
+    functions = [one.part for one in candidates if isinstance(one.part, ChangedFunction)]
+    claim = claim_of(functions, wanted, first.builds.name, first.edited)
+    variables = [f"`{one.part.name}`" for one in candidates if isinstance(one.part, ChangedVariable)]
+    return replace(claim, what=", ".join([claim.what, *variables]))
 
 
 def claim_of(

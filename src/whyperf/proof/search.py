@@ -38,17 +38,22 @@ class Search(Generic[_Change]):
         self._failed = 0
         self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
 
-    def found(self, first: Sequence[_Change], all_changes: Callable[[], Sequence[_Change]]) -> list[_Change]:
-        """Changes that remove most of the excess; empty: none do, or there is none. `all_changes` is asked for only
-        where none of the first ones does."""
-        if not (first or all_changes()) or not self._measure_usual():
+    def found(self, first: Sequence[_Change], *groups: Callable[[], Sequence[_Change]]) -> list[_Change]:
+        """Changes that remove most of the excess; empty: none do, or there is none. Groups, which are searched by
+        halves, are asked for only where none of the first ones does."""
+        if not (first or any(group() for group in groups)) or not self._measure_usual():
             return []
         for one in first:
             if self.is_time_up:
                 return []
             if self._removes_most([one]):
                 return [one]
-        return self._by_halves(all_changes())
+        for number, group in enumerate(groups, 1):
+            self._failed, some = 0, group()
+            is_in_vain = len(some) == 1 and number < len(groups) and not self._removes_most(some)
+            if not is_in_vain and (found := self._by_halves(some)):
+                return found
+        return []
 
     def proof(self, claim: ProofClaim, changes: Sequence[_Change]) -> Proof:
         """A whole trial."""
@@ -66,6 +71,12 @@ class Search(Generic[_Change]):
         self._trying.on_run(TrialKind.BAD, 0)
         seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
         return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
+
+    def first_passed(self, sites: Sequence[ObservedSite]) -> int | None:
+        """Which of the sites a bad run passes first; None: none that can be seen."""
+        self._trying.on_run(TrialKind.BAD, 0)
+        records = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE).records
+        return int(records["site"][0]) if len(records) else None
 
     def untestable(self, claim: ProofClaim, why: str) -> Proof:
         return not_testable(claim, self._trying.measure, why)

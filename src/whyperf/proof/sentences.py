@@ -49,6 +49,14 @@ def _words(claim: ProofClaim) -> _Words:
             "the bad build's function in the good program",
             "function is put in",
         )
+    if claim.means is ProofMeans.VARIABLE:
+        values = [f" ({value})" if value else "" for value in (claim.good, claim.bad)]
+        return _Words(
+            f"with {claim.what} beginning as in the good build{values[0]} in the bad program",
+            "writing its own value there in the same way",
+            f"beginning as in the bad build{values[1]} in the good program",
+            "value is put in",
+        )
     if claim.means is ProofMeans.HUNK:
         return _Words(
             f"with the change at {claim.what} taken back",

@@ -64,6 +64,7 @@ class Relocations:
     """Numbers of the dynamic linker's relocations."""
 
     absolute: int
+    copy: int
     global_data: int
     jump_slot: int
     relative: int

@@ -12,7 +12,7 @@ import numpy as np
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Location, MemoryOperand, StackSlot
 from whyperf.debuginfo.variable_tables.locations import Located
-from whyperf.debuginfo.variable_tables.table import LocationKind, VariablesTable
+from whyperf.debuginfo.variable_tables.table import KINDS, LocationKind, VariablesTable
 
 _MEMBER = re.compile(r"->|\.")
 
@@ -66,6 +66,11 @@ class SlicedVariables:
         else:
             numbers = here.registers.get(where, [])
         return str(self.table.variables.name[numbers[0]]) if numbers else ""
+
+    def global_at(self, address: int) -> tuple[str, str] | None:
+        """Name and kind (of `KINDS`) of a number that lives at an address wherever the program is."""
+        row = self._located.globals.get(address)
+        return None if row is None else (self.table.variables.name[row], KINDS[self.table.variables.kind[row]])
 
     def parameters(self, functions: set[int]) -> int:
         """How many of a function's are passed in general registers."""

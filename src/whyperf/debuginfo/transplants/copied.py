@@ -37,11 +37,18 @@ class SlotKind(IntEnum):
     """The address of what lies in the module at the address that is there."""
     FRAMES = 2
     """Nothing: unwind information begins there."""
+    INITIAL = 3
+    """Nothing: what a variable of the module begins with is there."""
 
 
 class Copied:
-    def __init__(self, giver: TransplantModule, receiver: TransplantModule, moved: Sequence[Moved]) -> None:
+    """`initial`: records of what variables begin with."""
+
+    def __init__(
+        self, giver: TransplantModule, receiver: TransplantModule, moved: Sequence[Moved], initial: Sequence[bytes] = ()
+    ) -> None:
         self._giver, self._receiver, self._coding, self._moved = giver, receiver, giver.coding, moved
+        self._initial = initial
         self._fixes: set[int] = set()
         self._slots: dict[Counterpart, int] = {}
         self._slot_rows: list[tuple[int, int]] = []
@@ -50,7 +57,7 @@ class Copied:
         self._frames = [frame for one in moved for frame in one.frames]
         tables = [CodePart(one.table.address, one.table.content) for one in self._frames if one.table is not None]
         pieces = [*(part for one in moved for part in one.code.parts), *self._constants(), *tables]
-        low, high = min(one.low for one in pieces), max(one.high for one in pieces)
+        low, high = min((one.low for one in pieces), default=0), max((one.high for one in pieces), default=0)
         self._base = low - low % _PAGE
         if high - self._base > _MOST_BYTES:
             raise RefusedError("its code and constants lie too far apart in the file")
@@ -64,6 +71,9 @@ class Copied:
             for redirected in one.redirected:
                 self._redirect(redirected)
         self._add_frames()
+        for record in self._initial:
+            self._slot_rows.append((self._align(_SLOT_BYTES), SlotKind.INITIAL))
+            self._content += record
         patches = np.array([self._patch(one) for one in self._moved if one.replaces is not None], PATCH)
         self._content += bytes(_CLEAR_BYTES)
         self._align(_ALIGNMENT)

@@ -28,6 +28,10 @@ def is_clone(name: str) -> bool:
     return source_of(name) != name
 
 
+def is_made_by_compiler(name: str) -> bool:
+    return _ANONYMOUS.match(name) is not None
+
+
 def source_of(name: str) -> str:
     found = _CLONE.match(name)
     return found[1] if found else name

@@ -100,6 +100,16 @@ class TransplantModule:
         places = ((slot, address) for address, slot in self.image.slots.items())
         return {slot: address for slot, address in places if not self.symbols.holding(address)}
 
+    def pointers_to(self, variable: Symbol) -> set[int]:
+        """Where the dynamic linker puts the address of a variable, or of a part of it, for code to find it by."""
+        relative = self.machine.relocations.relative
+        return {
+            address
+            for slot, address in self.slot_of.items()
+            if slot.symbol == variable.name
+            or (slot.kind == relative and variable.address <= slot.addend < variable.end)
+        }
+
     @cached_property
     def imported_by(self) -> dict[int, str]:
         """The symbol that a stub stands for, by its address."""

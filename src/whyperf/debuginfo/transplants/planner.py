@@ -1,4 +1,4 @@
-"""Plans how functions of one build run in a program of another."""
+"""Plans how functions of one build run in a program of another, and how its variables begin."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 _MOST_CARRIED = 32
 
 
-def plan_transplant(giver: TransplantModule, receiver: TransplantModule, names: Sequence[str]) -> PatchPlan:
+def plan_transplant(
+    giver: TransplantModule, receiver: TransplantModule, names: Sequence[str], initial: Sequence[bytes] = ()
+) -> PatchPlan:
     """Has the functions so named of `giver` run in place of those of `receiver`, their clones too; RefusedError, with a
-    whole sentence, where they cannot."""
+    whole sentence, where they cannot. `initial`: records of `ChangedVariable`."""
     if giver.machine is not receiver.machine:
         raise RefusedError("The builds are for different machines.")
     mover = Mover(giver, receiver)
@@ -29,7 +31,7 @@ def plan_transplant(giver: TransplantModule, receiver: TransplantModule, names: 
                 moved[mine.address] = mover.moved(mine, theirs)
     _carry(mover, moved)
     with _naming(", ".join(names)):
-        return Copied(giver, receiver, list(moved.values())).plan()
+        return Copied(giver, receiver, list(moved.values()), initial).plan()
 
 
 @contextmanager

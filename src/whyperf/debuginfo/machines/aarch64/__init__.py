@@ -34,7 +34,9 @@ AARCH64 = Machine(
         depth_at_entry=0,
         depth_of_frame=None,
     ),
-    relocations=Relocations(absolute=257, global_data=1025, jump_slot=1026, relative=1027, chosen_when_loaded=1032),
+    relocations=Relocations(
+        absolute=257, copy=1024, global_data=1025, jump_slot=1026, relative=1027, chosen_when_loaded=1032
+    ),
     watches_stop_behind=False,
     stub_bytes=24,
 )

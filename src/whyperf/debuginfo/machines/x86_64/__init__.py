@@ -32,7 +32,7 @@ X86_64 = Machine(
         depth_at_entry=8,
         depth_of_frame=16,
     ),
-    relocations=Relocations(absolute=1, global_data=6, jump_slot=7, relative=8, chosen_when_loaded=37),
+    relocations=Relocations(absolute=1, copy=5, global_data=6, jump_slot=7, relative=8, chosen_when_loaded=37),
     watches_stop_behind=True,
     stub_bytes=16,
 )
