@@ -14,6 +14,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from whyperf.collect.usage import thread_times
 from whyperf.collect.usage.thread_times import QuotaWatch, ThreadAccounts
+from whyperf.recording.sealed.manifest import ThreadTimes
 
 _PROGRAM = """
 import os, sys, threading, time
@@ -63,7 +64,7 @@ def test_a_look_at_new_threads_waits_until_the_times_are_told(monkeypatch: pytes
     looking = threading.Thread(target=accounts.look, args=([(1, 3)], 1.0))
     times = thread_times._Account.times
 
-    def slowly(account: thread_times._Account, *, main: bool) -> thread_times.ThreadTimes:
+    def slowly(account: thread_times._Account, *, main: bool) -> ThreadTimes:
         if looking.ident is None:
             looking.start()
             looking.join(0.2)
