@@ -97,10 +97,10 @@ bool module_holds_code(const struct module *module, uint64_t address, uint64_t b
     return false;
 }
 
-bool module_holds_data(const struct module *module, uint64_t address, uint64_t bytes) {
+bool module_holds_bytes(const struct module *module, uint64_t address, uint64_t bytes) {
     for (uint32_t i = 0; i < module->segment_count; i++) {
         const ElfW(Phdr) *segment = &module->segments[i];
-        if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_X) && address >= segment->p_vaddr &&
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && address >= segment->p_vaddr &&
             address - segment->p_vaddr <= segment->p_memsz && bytes <= segment->p_memsz - (address - segment->p_vaddr))
             return true;
     }

@@ -25,7 +25,8 @@ typedef void (*module_fn)(const struct module *module, void *context);
 void modules_walk(module_fn visit, void *context);
 
 bool module_holds_code(const struct module *module, uint64_t address, uint64_t bytes);
-bool module_holds_data(const struct module *module, uint64_t address, uint64_t bytes);
+// In one readable segment: constants may lie beside code, in an executable one.
+bool module_holds_bytes(const struct module *module, uint64_t address, uint64_t bytes);
 bool module_holds(const struct module *module, uint64_t address);
 bool module_is_linker_or_vdso(const struct module *module);
 

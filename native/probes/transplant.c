@@ -51,7 +51,7 @@ static const uint8_t *new_bytes(const struct plan *plan, const struct plan_incre
     memcpy(initial, plan->stubs + slot->at, sizeof *initial);
     const uint8_t *old = plan->stubs + slot->at + sizeof *initial;
     if (room - sizeof *initial < 2 * (uint64_t)initial->bytes ||
-        !module_holds_data(module, initial->at, initial->bytes) ||
+        !module_holds_bytes(module, initial->at, initial->bytes) ||
         memcmp((const void *)(module->bias + initial->at), old, initial->bytes) != 0)
         return NULL;
     return old + initial->bytes;

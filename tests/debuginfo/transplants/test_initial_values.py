@@ -34,6 +34,7 @@ int number = EITHER(65537, 509);
 KEPT static long from_nothing = EITHER(1L << 40, 0);
 KEPT static long to_nothing = EITHER(0, 7);
 KEPT static const volatile unsigned short fixed = EITHER(3, 4);
+const int constants[2] = {EITHER(5, 6), 7};  // beside code, where the linker puts both into one segment
 static double ratio = EITHER(0.75, 1.5);
 static char name[8] = EITHER("good", "bad");
 struct step { const char *name; int first; const char *last; int second; } steps[2] = {
@@ -51,6 +52,7 @@ int main(int argc, char **argv) {
     printf("from_nothing %ld\n", from_nothing);
     printf("to_nothing %ld\n", to_nothing);
     printf("fixed %d\n", fixed);
+    printf("constants %d\n", constants[argc - 1]);
     printf("ratio %g\n", ratio);
     printf("name %s\n", name);
     for (int i = 0; i < 2; i++)
@@ -59,7 +61,7 @@ int main(int argc, char **argv) {
     printf("others %s %s %s %d %d\n", steps[0].name, steps[1].last, text, larger[argc], same);
 }
 """
-CHANGED = {"number", "from_nothing", "to_nothing", "fixed", "ratio", "name", "steps", "count"}
+CHANGED = {"number", "from_nothing", "to_nothing", "fixed", "constants", "ratio", "name", "steps", "count"}
 
 
 @pytest.fixture(scope="module")
