@@ -10,6 +10,8 @@ from tests.engines.contexts.traced import _row
 from tests.engines.made import recording
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.engines.functions import FunctionIndex
+from whyperf.engines.kernel.blocked_waits import in_locks
+from whyperf.engines.kernel.lock_releases import lock_releases
 from whyperf.engines.lock_holders import find_holder
 from whyperf.engines.run import Run
 from whyperf.recording.schemas.events import EventKind
@@ -97,6 +99,15 @@ def test_who_releases_the_lock_held_it_and_not_who_rests_nearby():
     found = holder(events=True)
     assert found.function.name == "handle"
     assert found.why.endswith("for 100% of that time it is here that a thread releases it.")
+
+
+def test_events_of_a_run_without_stacks_tell_of_no_release():
+    made = recording([], clock="wall")
+    rows = [_row(1.0, 2, EventKind.SWITCH, detail=FUTEX), _row(2.0, 3, EventKind.WAKING, other=2, detail=FUTEX)]
+    events = table_named("events").completed(pa.Table.from_pylist(rows))
+    made = replace(made, tables={**made.tables, "events": events})
+    assert made.tables["stacks"].num_rows == 0
+    assert not lock_releases(made, in_locks(made)).by_stacks()
 
 
 def test_a_lock_that_other_code_releases_has_no_holder():

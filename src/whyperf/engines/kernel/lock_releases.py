@@ -45,7 +45,8 @@ def lock_releases(recording: Recorded, locked: npt.NDArray[np.bool_]) -> LockRel
     held = columns_of(recording, "events", _COLUMNS)
     kind, stack, window = held["kind"], held["stack"], recording.manifest.window
     inside = (held["time"] >= window.start) & (held["time"] <= window.end) & (stack >= 0)
-    leaves = np.flatnonzero(inside & (kind == EventKind.SWITCH) & locked[stack])
+    leaves = np.flatnonzero(inside & (kind == EventKind.SWITCH))
+    leaves = leaves[locked[stack[leaves]]]
     wakes = np.flatnonzero(kind == EventKind.WAKING)
     ended = _next(wakes, held["other"][wakes], leaves, held["thread"][leaves])
     leaves, ended = leaves[ended >= 0], ended[ended >= 0]
