@@ -92,6 +92,7 @@ def test_usual_options_of_a_project_count_less_than_typed_ones(whyperf: Whyperf,
         ("quick = true", ["--budget=2m"], {"budget": 120.0, "quick": False}),
         ("prove = true", ["--prove", "--quick"], {"prove": True, "quick": True}),
         ("prove = true", [], {"prove": True}),
+        ("prove = true", ["--", "./its-own-option", "--quick"], {"prove": True, "quick": False}),
     ],
 )
 def test_a_typed_option_leaves_out_the_usual_one_that_it_excludes(

@@ -17,6 +17,7 @@ import shlex
 import stat
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ def add_usual_options(name: str, parser: argparse.ArgumentParser, folder: Path, 
 
 
 def _is_excluded(key: str, arguments: Sequence[str]) -> bool:
-    typed = {word.removeprefix("--").split("=")[0] for word in arguments if word.startswith("--")}
+    own = takewhile(lambda word: word != "--", arguments)  # what follows is the target's
+    typed = {word.removeprefix("--").split("=")[0] for word in own if word.startswith("--")}
     others = {other for pair in _EXCLUDE_EACH_OTHER if key in pair for other in pair if other != key}
     return key not in typed and not typed.isdisjoint(others)
 
