@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,9 +12,11 @@ from tests.debuginfo.transplants.builds import Builds, built
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.transplants.changed import ChangedFunction, ChangedSource
+from whyperf.debuginfo.transplants.initial_values import ChangedVariable
+from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
-from whyperf.proof.by_function import claim_of, prove_by_functions
+from whyperf.proof.by_function import _candidates, claim_of, prove_by_functions
 from whyperf.proof.modules import different_modules
 from whyperf.proof.rounds import ProofSide, Put, Trying
 from whyperf.proof.search import Search
@@ -143,6 +146,19 @@ def test_a_proof_names_the_changed_part(holds: list[str], edited: list[str], wan
     function = ChangedFunction("read", sources["read"], frozenset(sources[name] for name in holds))
     claim = claim_of([function], wanted, "diff", frozenset(sources[name] for name in edited))
     assert (claim.function, claim.line, claim.module) == (named, sources[named].line, "diff")
+
+
+def test_many_variables_do_not_displace_functions() -> None:
+    source = ChangedSource("read", "read.c", 1)
+    symbol = Symbol("table", 64, 8, SymbolKind.DATA, "")
+    builds = SimpleNamespace(
+        changed=[ChangedFunction("read", source, frozenset({source}))],
+        variables=[ChangedVariable(f"table_{number}", symbol, symbol, ()) for number in range(1000)],
+        edited=SimpleNamespace(among=lambda _: frozenset()),
+    )
+    found = _candidates([builds], [])  # type: ignore[list-item]
+    assert [one.part for one in found if not one.is_variable] == builds.changed
+    assert len(found) > 1
 
 
 def test_what_a_suspect_asks_for_and_cannot_be_transplanted_is_told(builds: Builds) -> None:

@@ -86,7 +86,8 @@ def wanted_names(suspects: Sequence[Suspect]) -> list[str]:
 
 
 def _candidates(modules: Sequence[ProofBuilds], names: Sequence[str]) -> list[_Candidate]:
-    """What was edited comes first, then what suspects ask for, then variables that begin with something else."""
+    """Functions, what was edited first, then what suspects ask for; then variables. Many of the ones displace none of
+    the others."""
     rows = {name: row for row, name in enumerate(names)}
     functions = [
         _Candidate(
@@ -99,9 +100,8 @@ def _candidates(modules: Sequence[ProofBuilds], names: Sequence[str]) -> list[_C
         for function in builds.changed
     ]
     functions.sort(key=lambda one: (not one.edited, len(rows) if one.wanted is None else one.wanted))
-    asked_for = sum(bool(one.edited) or one.wanted is not None for one in functions)
     variables = [_Candidate(builds, one, frozenset(), None) for builds in modules for one in builds.variables]
-    return [*functions[:asked_for], *variables, *functions[asked_for:]][:_MOST_CANDIDATES]
+    return [*functions[:_MOST_CANDIDATES], *variables[:_MOST_CANDIDATES]]
 
 
 def _likely(candidates: Sequence[_Candidate]) -> list[_Candidate]:
