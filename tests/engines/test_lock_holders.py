@@ -98,7 +98,7 @@ def test_who_releases_the_lock_held_it_and_not_who_rests_nearby():
     # WHEN kernel events tell who wakes those that wait
     found = holder(events=True)
     assert found.function.name == "handle"
-    assert found.why.endswith("for 100% of that time it is here that a thread releases it.")
+    assert found.why.endswith("100% of that waiting ends when a thread releases it here.")
 
 
 def test_events_of_a_run_without_stacks_tell_of_no_release():

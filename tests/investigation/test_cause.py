@@ -116,7 +116,7 @@ def test_who_uses_a_variable_first_is_the_cause_if_what_it_begins_with_is() -> N
         == "It uses `size` first, which begins with 509, was 65,537, and find pays for what it makes."
     )
     (table, *_) = with_changed_function(verdict, [proof]).suspects
-    assert table.why.startswith("It uses `size` first, which does not begin alike in the two builds, and find pays")
+    assert table.why.startswith("It uses `size` first, which begins with different values in the two builds, and find")
 
 
 def test_functions_that_could_not_be_tried_are_told() -> None:

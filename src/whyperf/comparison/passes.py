@@ -45,7 +45,9 @@ _WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads, because kern
 _MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
 _PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
 _COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
-_COUNT_FREES = PassChoice(Pass.COUNTS, "counting calls, to tell whether who no longer frees memory is still called")
+_COUNT_FREES = PassChoice(
+    Pass.COUNTS, "counting calls, to see whether the function that freed the memory is still called"
+)
 
 
 def further_pass(

@@ -195,10 +195,14 @@ def _holder(
     does = "waits" if blocked > total / 2 else "runs"
     where = "" if within == function else f" in {index.functions[within].key.name}"
     call = _called(seen, stack) if does == "waits" else ""
-    shown = "it is here that a thread releases it" if said.is_released else "another thread is seen there"
+    shown = (
+        f"{percent(cover)} of that waiting ends when a thread releases it here"
+        if said.is_released
+        else f"another thread is seen there in {percent(cover)} of that time"
+    )
     why = (
         f"It holds a lock while it {does}{where}{f' ({call})' if call else ''}. Threads wait for that lock for "
-        f"{seconds(means[1])} per {said.unit}, was {seconds(means[0])}; for {percent(cover)} of that time {shown}."
+        f"{seconds(means[1])} per {said.unit}, was {seconds(means[0])}; {shown}."
     )
     text = source_lines([each.run for each in runs], known.file)
     nearby = range(line - _LINES_AROUND, line + _LINES_AROUND + 1)

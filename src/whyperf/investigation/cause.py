@@ -45,8 +45,8 @@ def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
 def _difference(proof: Proof) -> str:
     if proof.means is not ProofMeans.VARIABLE:
         return "Its code differs between the two builds"
-    begins = f"begins with {proof.bad}, was {proof.good}" if proof.bad else "does not begin alike in the two builds"
-    return f"It uses {proof.what} first, which {begins}"
+    values = f"{proof.bad}, was {proof.good}" if proof.bad else "different values in the two builds"
+    return f"It uses {proof.what} first, which begins with {values}"
 
 
 def _led_by(

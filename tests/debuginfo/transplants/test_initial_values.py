@@ -137,4 +137,4 @@ def test_what_is_not_as_planned_is_left_alone(tmp_path: Path, builds: Builds, fa
         records[-1] = records[-1][:8] + (1 << 31).to_bytes(4, "little") + records[-1][12:]
     # THEN nothing at all is changed
     there, why_not = _with(tmp_path, builds.bad, ["main"], records)
-    assert (there, why_not) == (ran(builds.bad), "what it has in memory is not what the file has")
+    assert (there, why_not) == (ran(builds.bad), "its code or data in memory is not that of the file")

@@ -127,7 +127,7 @@ def test_counted_calls_tell_whether_who_frees_is_still_called(
     )
     assert done.returncode == 0, done.stderr
     # THEN calls are counted, and the first suspect is the one for whom nothing changed but whom it calls
-    assert "counting calls, to tell whether who no longer frees" in done.stderr
+    assert "counting calls, to see whether the function that freed the memory is still called" in done.stderr
     first = json.loads(done.stdout)["suspects"][0]
     detail = first["evidence"][0]["detail"]
     assert first["function"] == function and words in first["why"]

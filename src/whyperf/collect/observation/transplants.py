@@ -12,7 +12,7 @@ _SAYS = "transplanted"  # the file in which processes say what became of them
 _NOT_DONE = {
     3: "its plan is damaged",
     4: "its plan is of another version of whyperf",
-    5: "what it has in memory is not what the file has",
+    5: "its code or data in memory is not that of the file",
     6: "there is no room for the copy near it",
     9: "the system does not let code be changed",
     10: "the dynamic linker writes into its code",

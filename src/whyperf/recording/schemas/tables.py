@@ -55,7 +55,7 @@ SAMPLES = Table(
 STACKS = Table(
     "stacks",
     "The calling-context tree. A node is a frame called from its parent's frame; parents come before children. "
-    "Functions that left by a jump, which a stack does not show, have nodes where the code tells of them.",
+    "A function that ended with a jump to another one has a node where the code shows that it was called.",
     (
         Column("node", _id, "row number", own_number=True),
         Column("parent", _id, "the caller's node, an earlier row; -1 at the root", "stacks"),
