@@ -11,8 +11,10 @@ from tests.collect import ring_producer
 from tests.collect.open_recording import FakeBinary, FakeSymbols, OpenRecording, paths
 from tests.collect.ring_producer import Thread
 from whyperf.collect._session import Drainer
+from whyperf.debuginfo.control_flow.tail_jumps import Calls, Jumps
 from whyperf.recording.raw_log import ringrecords as records
 from whyperf.recording.raw_log.ringrecords import ProcessOrigin
+from whyperf.seal.opening import seal
 
 TOOL = FakeBinary({"main": (0x100, 0x140), "work": (0x140, 0x180)})
 LIBRARY = FakeBinary({"qsort": (0x100, 0x200)}, debug="symbols", file="")
@@ -30,6 +32,20 @@ def introduce(rec: OpenRecording, pid: int, time: int = 110, base: int = 0x10000
     thread.put(records.process(time, pid, 1, ProcessOrigin.EXEC, executable="/bin/tool", arguments=["tool", "-v"]))
     thread.put(records.module(time, base, base + 0x1000, bias=base, path="/bin/tool", build_id="abcd"))
     return thread
+
+
+def test_progress_is_told_before_debug_information_is_read(rec: OpenRecording) -> None:
+    said: list[str] = []
+
+    class Slow(FakeSymbols):
+        def tail_jumps(self, files: object, calls: Calls, reached_by_name: object) -> list[Jumps]:
+            assert said[-1] == "reading debug information"
+            return super().tail_jumps(files, calls, reached_by_name)
+
+    introduce(rec, 7).put(records.sample(200, [0x10110]))
+    rec.stop()
+    seal(rec.path, progress=lambda what, _: said.append(what), symbols=Slow({"/bin/tool": TOOL}))
+    assert said[-1] == "sealed"
 
 
 def test_names_stacks_and_weights(rec: OpenRecording) -> None:

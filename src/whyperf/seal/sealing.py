@@ -92,6 +92,7 @@ def sealed_tables(
 ) -> tuple[Manifest, Mapping[str, Content]]:
     """What a sealed recording consists of. Reads binaries and source, writes nothing."""
     people = People.of(evidence)
+    progress("reading debug information", 0.1)
     seen = ObservedStacks.of(evidence, people, symbols)
     code, named = read_code(evidence, people, seen, symbols, progress)
     contexts = ContextNodes.of(seen, code)
