@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from whyperf.diagnose.verdict import Suspect
 
+_ROUNDING = 1e-9
+
 
 def counted_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     """Best first: what a suspect answers for is not counted again for those behind it."""
     counted, left = [], 1.0
     for one in suspects:
-        counted.append(answering_for(one, left) if one.share > left else one)
-        left = max(0.0, left - one.share)
+        counted.append(answering_for(one, left) if one.share > left + _ROUNDING else one)
+        left = left - one.share if left - one.share > _ROUNDING else 0.0
     return tuple(counted)
 
 
