@@ -41,7 +41,7 @@ def _passes(
     clock = _Clock()
     ends = clock.now + budget
 
-    def take(_self: FurtherPasses, kind: Pass, recorded: Any, answer: Any) -> Any:
+    def take(_self: FurtherPasses, kind: Pass, recorded: Any, answer: Any, _pairs: int) -> Any:
         made.append((kind.value, ends - clock.now))
         clock.now += counting_s
         return recorded, answer

@@ -27,8 +27,9 @@ class FewerCalls:
     """Of the function that frees."""
 
     callee: str
-    good: float
+    good: float  # per unit of work
     bad: float
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _who_calls_less(
         good, bad = counted.get(_key(contexts, at), (0.0, 0.0))
         if good <= 0 or 1 - bad / good < _LARGER_PART * lost:
             break
-        calls = FewerCalls(contexts.name(at), good, bad)
+        calls = FewerCalls(contexts.name(at), good, bad, contexts.bad[0].run.work.unit)
         at = caller
     return at, calls
 

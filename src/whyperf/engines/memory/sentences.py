@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyperf.engines.memory.changes import GrowthReason, MemoryChange
 from whyperf.engines.quantities import count, in_bytes, percent
+from whyperf.engines.run import ONE_RUN
 
 if TYPE_CHECKING:
     from whyperf.engines.memory.compare import MemoryAccount
@@ -65,19 +66,23 @@ def no_longer_frees(account: MemoryAccount, allocator: str, freer: str) -> Said:
     allocates = "what it allocates" if allocator == freer else f"what {allocator} allocates"
     held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
     if stopped.calls is not None:
-        return Said(f"{_calls_less(stopped.calls, stopped.resizes, allocates)}; {held}.", _kept_pattern(account))
+        return Said(
+            f"{calls_less(stopped.calls, resizes=stopped.resizes, allocates=allocates)}; {held}.",
+            _kept_pattern(account),
+        )
     some, none = ("shrinks less of", "no longer shrinks") if stopped.resizes else ("frees less of", "no longer frees")
     verb = none if stopped.bad < 0.01 else some
     parts = f"{percent(min(1.0, stopped.good))} in good runs, {percent(min(1.0, stopped.bad))} now"
     return Said(f"{verb} {allocates}: {parts}; {held}.", _kept_pattern(account))
 
 
-def _calls_less(calls: FewerCalls, resizes: bool, allocates: str) -> str:
+def calls_less(calls: FewerCalls, *, resizes: bool, allocates: str) -> str:
     leads_to = f"which {'shrinks' if resizes else 'frees'} {allocates}"
     good, bad = (count(round(one) if one >= 1 else float(f"{one:.2g}")) for one in (calls.good, calls.bad))
+    per = "" if calls.unit == ONE_RUN else f" per {calls.unit}"
     if calls.bad == 0:
-        return f"no longer calls {calls.callee}, {leads_to}: {good} times in good runs, never now"
-    return f"calls {calls.callee}, {leads_to}, less often: {bad} times, was {good}"
+        return f"no longer calls {calls.callee}, {leads_to}: {good} times{per} in good runs, never now"
+    return f"calls {calls.callee}, {leads_to}, less often: {bad} times{per}, was {good}"
 
 
 def frees_less_through(account: MemoryAccount, allocator: str, freer: str) -> Said:

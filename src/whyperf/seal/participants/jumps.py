@@ -31,7 +31,7 @@ def with_jumps(
     """The places of jumps follow those that were seen. `sampler`: stacks begin with who called it, without itself."""
     if not len(stacks.place):
         return WholeStacks(stacks.place, stacks.ends, stacks.place), places
-    own = next((number for number, one in enumerate(modules) if one.path == sampler), -1)
+    own = next((number for number, one in enumerate(modules) if sampler and one.path == sampler), -1)
     inner = np.append(-1, stacks.place[:-1])
     inner[stacks.starts[stacks.lengths > 0]] = -1
     number, first = numbered(((inner + 1) * len(places.pc) + stacks.place).astype(np.uint64))
