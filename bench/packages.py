@@ -229,6 +229,7 @@ PACKAGES = {
         "postgresql-15",
         (
             (*_CONFIGURE, "--without-readline", "--without-zlib"),
+            (*_MAKE, "-Csrc/backend", "generated-headers"),
             *((*_MAKE, f"-C{part}", "install", _TO_INSTALLED) for part in _PARTS_OF_POSTGRESQL),
         ),
     ),
