@@ -8,8 +8,6 @@ from enum import Enum
 from math import ceil
 from typing import TYPE_CHECKING
 
-from whyperf.engines.memory.detail import MemoryDetail
-
 if TYPE_CHECKING:
     from whyperf.diagnose.next_command.next_step import NextStep
     from whyperf.diagnose.verdict import Verdict
@@ -107,6 +105,8 @@ def pairs_to_see_waits(verdict: Verdict, pairs: int, pair_s: float, left_s: floa
 
 def _is_no_longer_freed(verdict: Verdict) -> bool:
     """Whether the first suspect is one that freed memory in good runs."""
+    from whyperf.engines.memory.detail import MemoryDetail  # numpy and more, which a command's start does not need
+
     return any(
         isinstance(one.detail, MemoryDetail) and one.detail.freed_in == first.function
         for first in verdict.suspects[:1]
