@@ -107,7 +107,7 @@ def test_events_of_a_run_without_stacks_tell_of_no_release():
     events = table_named("events").completed(pa.Table.from_pylist(rows))
     made = replace(made, tables={**made.tables, "events": events})
     assert made.tables["stacks"].num_rows == 0
-    assert not lock_releases(made, in_locks(made)).by_stacks()
+    assert not lock_releases(made, in_locks(made))
 
 
 def test_a_lock_that_other_code_releases_has_no_holder():

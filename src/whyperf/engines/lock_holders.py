@@ -84,7 +84,7 @@ class _Contention:
     @cached_property
     def _releases(self) -> Mapping[tuple[int, int], float]:
         """Seconds of waits that a release ended, by the stacks of who waited and of who released."""
-        return lock_releases(self.run.recording, self._locked).by_stacks()
+        return lock_releases(self.run.recording, self._locked)
 
     def released(self, function: int) -> tuple[float, float]:
         """How long threads waited for the lock in the function until somebody released it, as far as events tell, and

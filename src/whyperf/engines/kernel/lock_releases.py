@@ -6,7 +6,8 @@ the CPU, and its stack says in which function it still is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +20,12 @@ _FUTEX = numbers(("futex",))
 _COLUMNS = ("kind", "time", "thread", "other", "context", "detail", "stack")
 
 
-@dataclass(frozen=True)
-class LockReleases:
-    """A row for each wait for a lock that a thread ended by giving the lock back; stacks by their innermost nodes."""
-
-    waiter: npt.NDArray[np.int64]
-    releaser: npt.NDArray[np.int64]
-    seconds: npt.NDArray[np.float64]
-
-    def by_stacks(self) -> dict[tuple[int, int], float]:
-        """Seconds of waits, by both stacks."""
-        found: dict[tuple[int, int], float] = {}
-        for waiter, releaser, lasted in zip(
-            self.waiter.tolist(), self.releaser.tolist(), self.seconds.tolist(), strict=True
-        ):
-            found[waiter, releaser] = found.get((waiter, releaser), 0.0) + lasted
-        return found
-
-
-def lock_releases(recording: Recorded, locked: npt.NDArray[np.bool_]) -> LockReleases:
-    """`locked`: by stack, whether it takes a lock. No row where there are no kernel events."""
+def lock_releases(recording: Recorded, locked: npt.NDArray[np.bool_]) -> Mapping[tuple[int, int], float]:
+    """Seconds of waits for a lock that a thread ended by giving the lock back, by the stacks of who waited and of who
+    gave it back (their innermost nodes). `locked`: by stack, whether it takes a lock."""
+    found: defaultdict[tuple[int, int], float] = defaultdict(float)
     if not has_events(recording):
-        nothing = np.zeros(0, np.int64)
-        return LockReleases(nothing, nothing, np.zeros(0))
+        return found
     held = columns_of(recording, "events", _COLUMNS)
     kind, stack, window = held["kind"], held["stack"], recording.manifest.window
     inside = (held["time"] >= window.start) & (held["time"] <= window.end) & (stack >= 0)
@@ -52,11 +36,10 @@ def lock_releases(recording: Recorded, locked: npt.NDArray[np.bool_]) -> LockRel
     leaves, ended = leaves[ended >= 0], ended[ended >= 0]
     told = inside[ended] & (held["context"][ended] == 0) & np.isin(held["detail"][ended], _FUTEX)
     leaves, ended = leaves[told], ended[told]
-    return LockReleases(
-        stack[leaves].astype(np.int64),
-        stack[ended].astype(np.int64),
-        (held["time"][ended] - held["time"][leaves]) / 1e9,
-    )
+    lasted = (held["time"][ended] - held["time"][leaves]) / 1e9
+    for waiter, releaser, seconds in zip(stack[leaves].tolist(), stack[ended].tolist(), lasted.tolist(), strict=True):
+        found[waiter, releaser] += seconds
+    return found
 
 
 def _next(
