@@ -41,7 +41,7 @@ def _passes(
     clock = _Clock()
     ends = clock.now + budget
 
-    def take(_self: FurtherPasses, kind: Pass, recorded: Any, answer: Any, _pairs: int) -> Any:
+    def take(_self: FurtherPasses, kind: Pass, recorded: Any, answer: Any, _runs: int | None) -> Any:
         made.append((kind.value, ends - clock.now))
         clock.now += counting_s
         return recorded, answer
@@ -59,7 +59,7 @@ def _passes(
     monkeypatch.setattr(FurtherPasses, "_functions", functions)
     monkeypatch.setattr(FurtherPasses, "_proven", proven)
     measuring = Namespace(clock="cpu", memory_interval=0, work_count=None, latency=None)
-    plan = Namespace(adapted=None, measuring=measuring, counts=False)
+    plan = Namespace(adapted=None, measuring=measuring, counts=False, runs=3)
     args = Namespace(prove=prove, budget=budget, trace=False)
     passes = FurtherPasses(cast(ComparisonPlan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})
     first = First({side: [Path("a")] for side in Side}, 30.0, 3)

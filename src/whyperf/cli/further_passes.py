@@ -113,11 +113,11 @@ class FurtherPasses:
                 if is_proof:
                     answer = self._proven(answer, ends, functions)
                 else:
-                    pairs = first.pairs
+                    runs = self.plan.runs
                     if choice.kind is Pass.WAITS:
                         left_s = ends - kept - time.monotonic()
-                        pairs = pairs_to_see_waits(answer.verdict, pairs, pair_s, left_s)
-                    recorded, answer = self._take(choice.kind, recorded, answer, pairs)
+                        runs = pairs_to_see_waits(answer.verdict, first.pairs, pair_s, left_s)
+                    recorded, answer = self._take(choice.kind, recorded, answer, runs)
             except WhyperfError as error:
                 _say(f"that failed: {error.sentence}")
             except KeyboardInterrupt:
@@ -165,7 +165,9 @@ class FurtherPasses:
         no_units = measuring.work_count is not None or measuring.latency is not None
         return memory | ({Pass.COUNTS} if self.plan.counts or no_units else set())
 
-    def _take(self, kind: Pass, recorded: Recorded, answer: ShownVerdict, pairs: int) -> tuple[Recorded, ShownVerdict]:
+    def _take(
+        self, kind: Pass, recorded: Recorded, answer: ShownVerdict, runs: int | None
+    ) -> tuple[Recorded, ShownVerdict]:
         outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
         if kind is Pass.COUNTS:
             number = len(recorded[Side.GOOD]) + 1
@@ -180,7 +182,6 @@ class FurtherPasses:
             return both, judged(both[Side.GOOD], both[Side.BAD], self.args)
         plans = {Pass.WAITS: _waits, Pass.MEMORY: _memory}
         further = plans.get(kind, self.traced)(self.plan)
-        runs = pairs if kind is Pass.WAITS else further.runs
         folder = self.plan.folder / kind.value
         with progress() as shown:
             paths = record_pairs(replace(further, folder=folder, runs=runs, counts=False), outcomes, shown)
