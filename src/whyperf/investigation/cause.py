@@ -60,7 +60,9 @@ def _led_by(
     known = next((one for one in others if one.function == maker.function), None)
     if known is not None:
         told = replace(known, origin=followed.origin, proofs=followed.proofs)
-        return _ranked(verdict, [_settled(told, proof), *(one for one in verdict.suspects if one is not known)])
+        pays = payer if proof is None else _paying(payer, maker)
+        rest = [pays if one is payer else one for one in verdict.suspects if one is not known]
+        return _ranked(verdict, [_settled(told, proof), *rest])
     cause = replace(
         followed,
         function=maker.function,
@@ -94,10 +96,18 @@ def _settled(suspect: Suspect, proof: Proof | None) -> Suspect:
 
 def _paying(payer: Suspect, maker: Hop | Proof) -> Suspect:
     """Where time is spent; shares are counted once, so it answers for nothing any more."""
-    said = f"By the first runs alone: {payer.why} It pays for what {maker.function} decides."
+    said = f"{_by_first_runs(payer)} It pays for what {maker.function} decides."
     return replace(answering_for(payer, 0.0), score=0.0, why=said)
 
 
+def _by_first_runs(suspect: Suspect) -> str:
+    """What is said of a suspect that does not answer any more for what it was charged with."""
+    return f"By the first runs alone: {suspect.why}"
+
+
 def _ranked(verdict: Verdict, suspects: Sequence[Suspect]) -> Verdict:
-    ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(counted_once(suspects), 1))
-    return replace(verdict, suspects=ranked)
+    told = (
+        replace(counted, why=_by_first_runs(one)) if counted.share < one.share else counted
+        for one, counted in zip(suspects, counted_once(suspects), strict=True)
+    )
+    return replace(verdict, suspects=tuple(replace(one, rank=rank) for rank, one in enumerate(told, 1)))
