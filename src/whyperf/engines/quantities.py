@@ -20,6 +20,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else _digits(value)
 
 
+def how_many(value: float) -> str:
+    """Three digits of what is less than a thousand: a mean."""
+    return count(float(f"{value:.3g}") if value < 1000 else round(value))
+
+
+def times(value: float) -> str:
+    return "once" if value == 1 else f"{how_many(value)} times"
+
+
 def in_bytes(value: float) -> str:
     size = abs(value)
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):

@@ -19,6 +19,10 @@ from whyperf.engines.memory.sentences import calls_less
             FewerCalls("drop", 2.0, 0.25, "request"),
             "calls drop, which frees it, less often: 0.25 times per request, was 2",
         ),
+        (
+            FewerCalls("shrink", 1.0, 0.0, "request"),
+            "no longer calls shrink, which frees it: once per request in good runs, never now",
+        ),
     ],
 )
 def test_calls_are_said_per_unit_of_work(calls: FewerCalls, said: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from whyperf.diagnose.verdict import CallChange, CallCounts
 from whyperf.engines.call_counts.changes import BlamedChange, ChangeKind, divide
 from whyperf.engines.call_counts.counted import CountedProgram, CountedRuns, counted_program
-from whyperf.engines.quantities import count, seconds
+from whyperf.engines.quantities import how_many, seconds, times
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
 from whyperf.recording.names.hash_tables import hash_of, walks_bucket
@@ -84,13 +84,13 @@ def _sentence(program: CountedProgram, change: BlamedChange, function: str, call
             return f"One call of {without_template_arguments(function)} {takes} {walked}"
         return f"One call of {function} {takes}"
     if change.kind is ChangeKind.OUTSIDE:
-        return f"{function} is entered {_times(now)} per {unit} from code that is not counted; was {_number(was)}."
+        return f"{function} is entered {times(now)} per {unit} from code that is not counted; was {how_many(was)}."
     of_whom = "" if function == caller else f" of {caller}"
     if was == 0:
         return f"{function} calls {callee} {_per_call(now, of_whom)}; it did not before."
     if now == 0:
         return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
-    before = _per_call(was, "") if min(was, now) < _RARE else _number(was)
+    before = _per_call(was, "") if min(was, now) < _RARE else how_many(was)
     return f"{function} calls {callee} {_per_call(now, of_whom)}; was {before}."
 
 
@@ -100,20 +100,12 @@ def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: 
         return f"It walks the nodes of a bucket, which takes {longer:.1f} times as long: look at {hashed}."
     before, after = (1 + one for one in iterations)
     return (
-        f"It looks at {_number(after)} nodes of a bucket per call; was {_number(before)}. That is "
-        f"{_number(after / before)} times as many nodes per bucket: look at {hashed}."
+        f"It looks at {how_many(after)} nodes of a bucket per call; was {how_many(before)}. That is "
+        f"{how_many(after / before)} times as many nodes per bucket: look at {hashed}."
     )
 
 
 def _per_call(value: float, of_whom: str) -> str:
     if value < _RARE:
-        return f"once in {_number(1 / value)} calls{of_whom}"
-    return f"{_times(value)} per call{of_whom}"
-
-
-def _times(value: float) -> str:
-    return "once" if value == 1 else f"{_number(value)} times"
-
-
-def _number(value: float) -> str:
-    return count(float(f"{value:.3g}") if value < 1000 else round(value))
+        return f"once in {how_many(1 / value)} calls{of_whom}"
+    return f"{times(value)} per call{of_whom}"

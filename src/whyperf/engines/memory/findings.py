@@ -156,6 +156,7 @@ def _finding(excess: MemoryExcess, rank: int, named: _Named, share: float) -> Fi
 
 def _detail(excess: MemoryExcess, named: _Named, changed: bool, values: list[ChangedValue]) -> MemoryDetail:
     change, stopped = named.account.change, named.account.stopped
+    calls = None if stopped is None else stopped.calls
     return MemoryDetail(
         good_live_bytes=change.good.live,
         bad_live_bytes=change.bad.live,
@@ -175,9 +176,9 @@ def _detail(excess: MemoryExcess, named: _Named, changed: bool, values: list[Cha
         freed_in=None if stopped is None else excess.contexts.name(stopped.freeing),
         good_freed=None if stopped is None else stopped.good,
         bad_freed=None if stopped is None else stopped.bad,
-        no_longer_called=None if stopped is None or stopped.calls is None else stopped.calls.callee,
-        good_calls=None if stopped is None or stopped.calls is None else stopped.calls.good,
-        bad_calls=None if stopped is None or stopped.calls is None else stopped.calls.bad,
+        no_longer_called=None if calls is None else calls.callee,
+        good_calls=None if calls is None else calls.good,
+        bad_calls=None if calls is None else calls.bad,
     )
 
 

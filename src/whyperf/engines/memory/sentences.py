@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whyperf.engines.memory.changes import GrowthReason, MemoryChange
-from whyperf.engines.quantities import count, in_bytes, percent
+from whyperf.engines.quantities import count, how_many, in_bytes, percent, times
 from whyperf.engines.run import ONE_RUN
 
 if TYPE_CHECKING:
@@ -78,11 +78,10 @@ def no_longer_frees(account: MemoryAccount, allocator: str, freer: str) -> Said:
 
 def calls_less(calls: FewerCalls, *, resizes: bool, allocates: str) -> str:
     leads_to = f"which {'shrinks' if resizes else 'frees'} {allocates}"
-    good, bad = (count(round(one) if one >= 1 else float(f"{one:.2g}")) for one in (calls.good, calls.bad))
     per = "" if calls.unit == ONE_RUN else f" per {calls.unit}"
     if calls.bad == 0:
-        return f"no longer calls {calls.callee}, {leads_to}: {good} times{per} in good runs, never now"
-    return f"calls {calls.callee}, {leads_to}, less often: {bad} times{per}, was {good}"
+        return f"no longer calls {calls.callee}, {leads_to}: {times(calls.good)}{per} in good runs, never now"
+    return f"calls {calls.callee}, {leads_to}, less often: {times(calls.bad)}{per}, was {how_many(calls.good)}"
 
 
 def frees_less_through(account: MemoryAccount, allocator: str, freer: str) -> Said:
