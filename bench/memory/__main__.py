@@ -16,6 +16,7 @@ from bench.cache import SubjectError
 from bench.cases.case import Commands, Side
 from bench.memory.peers import LIMIT_S, PEERS
 from bench.memory.subjects import Case, cases
+from bench.peers.peer import Recordings
 
 _SAME_WORK = ("--same-work", "yes")
 
@@ -28,6 +29,9 @@ def main() -> None:
     instead.add_argument("--same", action="store_true", help="the good build against itself: nothing may be named")
     instead.add_argument(
         "--twice", action="store_true", help="the good builds of servers under twice the load: more work at most"
+    )
+    instead.add_argument(
+        "--counts", action="store_true", help="calls counted as well: the rank with them, and without them"
     )
     parser.add_argument("--peers", action="store_true", help="memray, heaptrack and massif on the same commands too")
     parser.add_argument(
@@ -46,8 +50,13 @@ def main() -> None:
 def _row(case: Case, args: argparse.Namespace) -> str:
     with nullcontext(args.keep) if args.keep else tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        which = "-same" if args.same else "-twice" if args.twice else ""
-        said = _said(case, _answer(case, folder / f"{case.name}{which}", args))
+        which = next((f"-{name}" for name in ("same", "twice", "counts") if getattr(args, name)), "")
+        answers = folder / f"{case.name}{which}"
+        said = _said(case, _answer(case, answers, args))
+        if args.counts:
+            kept = recordings_in(answers)
+            sampled = Recordings(kept.good[:-1], kept.bad[:-1])
+            said = f"{said}; without counts: {_said(case, diagnose(sampled, *_SAME_WORK))}"
         if not args.peers:
             return f"{case.name}: {said}"
         with tempfile.TemporaryDirectory() as scratch:
@@ -60,7 +69,8 @@ def _answer(case: Case, folder: Path, args: argparse.Namespace) -> dict[str, Any
     kept = recordings_in(folder)
     same_work = () if args.twice else _SAME_WORK
     if not kept.good:
-        kept = record(_sides(case, args), args.runs, folder, "--memory", *same_work)
+        counts = ("--counts",) if args.counts else ()
+        kept = record(_sides(case, args), args.runs, folder, "--memory", *counts, *same_work)
     for recording in (*kept.good, *kept.bad):
         status = json.loads((recording / "manifest.json").read_text())["exit_status"]
         if status and not case.commands.ready:
