@@ -22,6 +22,11 @@
  *   range LO HI              code of the function before: [LO, HI). One or more (hot and cold parts).
  *   mark ADDRESS             write an event whenever this instruction is executed, whatever the mode of its function
  *                            (entry of an inlined function, line, block). It has no producers unless its mode is zoom.
+ *   reader ADDRESS OFFSET SIZE
+ *                            count who wrote SIZE bytes, from OFFSET on, of those that this instruction loads (PAIR;
+ *                            writer 0: nobody known did). Then code of modules that are not listed loads and stores
+ *                            in the name of the instruction of a listed one that called it, and so do system calls: a
+ *                            reader may be a call of memcpy, and a writer one of read. Without zoom.
  *   watch ADDRESS SIZE       a variable of 1, 2, 4 or 8 bytes: every store that overlaps it writes WATCH.
  *
  * MODE   entries  entry and return only, values as `outside tag`

@@ -49,6 +49,7 @@ export interface Hop {
   what: string;
   good: string;
   bad: string;
+  deep: boolean;
 }
 
 export interface Origin {

@@ -33,6 +33,7 @@ function Step({ hop, turns }: { hop: Hop; turns: boolean }) {
       </p>
       <p class="value">
         <code>{hop.what}</code>: <span class="bad">{hop.bad}</span>, was <span class="good">{hop.good}</span>
+        {hop.deep && " (by a run under Valgrind)"}
       </p>
       {hop.source && (
         <code class="text">

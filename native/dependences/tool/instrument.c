@@ -5,6 +5,7 @@
 #include "activations.h"
 #include "events.h"
 #include "guest.h"
+#include "readers.h"
 #include "recording.h"
 #include "registers.h"
 #include "shadow.h"
@@ -131,9 +132,13 @@ static Follow follow_of(const Site *site) {
     if (site->mode == MODE_ZOOM)
         return FOLLOW_EVENTS;
     if (!plan.zooms)
-        return plan.pairs ? FOLLOW_TAG : FOLLOW_NOT;
+        return plan.pairs || plan.reads ? FOLLOW_TAG : FOLLOW_NOT;
     // Callees save and restore their callers' registers: that is no new value.
     return site_passes(site) || site_saves_registers(site) ? FOLLOW_PASS : FOLLOW_TAG;
+}
+
+static Bool acts_for_caller(const Site *site) {
+    return plan.reads && !site->of_plan;
 }
 
 typedef struct {
@@ -150,6 +155,45 @@ static void follow_call(const Instruction *instruction) {
          mkIRExprVec_3(constant((UWord)instruction->site), instruction->addresses[0], instruction->addresses[1]), NULL);
 }
 
+// Bytes that an instruction loads are numbered in the order of its loads.
+static UInt loaded_before(const Instruction *instruction, UInt index) {
+    UInt bytes = 0;
+    for (UInt i = 0; i < index; i++)
+        if (instruction->operations->operations[i].access.kind & ACCESS_LOAD)
+            bytes += instruction->operations->operations[i].access.size;
+    return bytes;
+}
+
+static void report_read(const Instruction *instruction, UInt index) {
+    IRSB *out = instruction->out;
+    const PlanReader *reader = instruction->site->reader;
+    Operation part = instruction->operations->operations[index];
+    UInt begins = loaded_before(instruction, index), ends = begins + part.access.size;
+    UInt low = begins > reader->offset ? begins : reader->offset;
+    UInt high = ends < reader->offset + reader->size ? ends : reader->offset + reader->size;
+    if (low >= high)
+        return;
+    if (low > begins)
+        part.address = assigned(out, Ity_I64, IRExpr_Binop(Iop_Add64, part.address, constant(low - begins)));
+    call(out, "read", readers_load, 3,
+         mkIRExprVec_3(actual_address(out, &part), constant(high - low), constant(instruction->site->number)), NULL);
+}
+
+static void report_read_for_caller(IRSB *out, const Operation *operation) {
+    IRExpr *cell = IRExpr_Load(Iend_LE, Ity_I32, constant((UWord)&shadow_registers[CELL_READING_CALL]));
+    IRExpr *asked = assigned(
+        out, Ity_I1, IRExpr_Binop(Iop_CmpNE32, assigned(out, Ity_I32, cell), IRExpr_Const(IRConst_U32(0))));
+    call(out, "read_for_caller", readers_load_for_caller, 2,
+         mkIRExprVec_2(actual_address(out, operation), constant(operation->access.size)), asked);
+}
+
+// What is executed next in other modules is done in the name of this instruction.
+static void remember_caller(IRSB *out, const Site *site) {
+    UInt reading = site->reader ? site->number : 0;
+    addStmtToIRSB(out, IRStmt_Store(Iend_LE, constant((UWord)&shadow_registers[CELL_CALL]),
+                                    constant((UWord)reading << 32 | site->number)));
+}
+
 static void before_operation(Instruction *instruction, UInt index) {
     IRSB *out = instruction->out;
     const Operation *operation = &instruction->operations->operations[index];
@@ -159,7 +203,15 @@ static void before_operation(Instruction *instruction, UInt index) {
         call(out, "pair", events_pair_load, 3,
              mkIRExprVec_3(actual_address(out, operation), constant(operation->access.size), constant(site->number)),
              NULL);
-    if (instruction->follow == FOLLOW_TAG && (operation->access.kind & ACCESS_STORE))
+    if (site->reader && (operation->access.kind & ACCESS_LOAD))
+        report_read(instruction, index);
+    if (acts_for_caller(site) && (operation->access.kind & ACCESS_LOAD))
+        report_read_for_caller(out, operation);
+    if (acts_for_caller(site) && (operation->access.kind & ACCESS_STORE))
+        call(out, "tag_for_caller", readers_store_for_caller, 3,
+             mkIRExprVec_3(actual_address(out, operation), constant(operation->access.size), constant(site->number)),
+             NULL);
+    else if (instruction->follow == FOLLOW_TAG && (operation->access.kind & ACCESS_STORE))
         call(out, "tag", events_tag_store, 3,
              mkIRExprVec_3(actual_address(out, operation), constant(operation->access.size),
                            constant(OUTSIDE | site->number)),
@@ -263,6 +315,8 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
         at = end;
     }
     count_instructions(out, &pending);
+    if (plan.reads && site && site->of_plan)
+        remember_caller(out, site);
     if (in->jumpkind == Ijk_Ret)
         report_return(out, site && site_is_listed(site));
     if (in->jumpkind == Ijk_NoDecode)

@@ -6,6 +6,7 @@
 #include "instrument.h"
 #include "output.h"
 #include "plan.h"
+#include "readers.h"
 #include "recording.h"
 #include "shadow.h"
 
@@ -66,8 +67,12 @@ static void in_forking_parent(ThreadId thread) {
 }
 
 static void after_memory_write(CorePart part, ThreadId thread, Addr address, SizeT length) {
-    (void)part, (void)thread;
-    shadow_forget(address, length);
+    if (!plan.reads || part != Vg_CoreSysCall) {
+        shadow_forget(address, length);
+        return;
+    }
+    threads_switch(thread, 0);
+    readers_system_call_wrote(address, length);
 }
 
 static void after_register_write(CorePart part, ThreadId thread, PtrdiffT offset, SizeT size) {

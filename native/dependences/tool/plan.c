@@ -119,6 +119,18 @@ static void add_mark(HChar *rest, const HChar *line) {
     module->marks[module->mark_count++] = hexadecimal(&rest, line);
 }
 
+static void add_reader(HChar *rest, const HChar *line) {
+    PlanModule *module = current_module(line);
+    module->readers = grown(module->readers, module->reader_count, sizeof *module->readers);
+    PlanReader *reader = &module->readers[module->reader_count++];
+    reader->address = hexadecimal(&rest, line);
+    reader->offset = (UInt)hexadecimal(&rest, line);
+    reader->size = (UInt)hexadecimal(&rest, line);
+    if (!reader->size)
+        refuse(line);
+    plan.reads = True;
+}
+
 static void add_watch(HChar *rest, const HChar *line) {
     current_module(line);
     plan.watches = grown(plan.watches, plan.watch_count, sizeof *plan.watches);
@@ -146,6 +158,8 @@ static void understand(HChar *line) {
         add_function(rest, whole);
     else if (VG_(strcmp)(what, "mark") == 0)
         add_mark(rest, whole);
+    else if (VG_(strcmp)(what, "reader") == 0)
+        add_reader(rest, whole);
     else if (VG_(strcmp)(what, "module") == 0)
         add_module(rest);
     else if (VG_(strcmp)(what, "watch") == 0)
@@ -250,4 +264,11 @@ Bool plan_marks(const PlanModule *module, Addr address) {
             high = middle;
     }
     return module && low < module->mark_count && module->marks[low] == address;
+}
+
+const PlanReader *plan_reader(const PlanModule *module, Addr address) {
+    for (UInt i = 0; module && i < module->reader_count; i++)
+        if (module->readers[i].address == address)
+            return &module->readers[i];
+    return NULL;
 }

@@ -22,12 +22,20 @@ typedef struct {
     UInt function;
 } PlanRange;
 
+// Of what an instruction loads, the bytes [offset, offset + size).
+typedef struct {
+    Addr address;
+    UInt offset, size;
+} PlanReader;
+
 typedef struct {
     const HChar *name, *build_id;
     PlanRange *ranges; // sorted
     UInt range_count;
     Addr *marks; // sorted
     UInt mark_count;
+    PlanReader *readers;
+    UInt reader_count;
 } PlanModule;
 
 typedef struct {
@@ -37,7 +45,7 @@ typedef struct {
 } PlanWatch;
 
 typedef struct {
-    Bool pass_outside, addresses, pairs, zooms, passes;
+    Bool pass_outside, addresses, pairs, zooms, passes, reads;
     ULong limit;
     PlanModule *modules;
     PlanFunction *functions;
@@ -52,5 +60,6 @@ void plan_read(const HChar *path);
 const PlanModule *plan_module(const HChar *path, const HChar *build_id);
 const PlanFunction *plan_function_at(const PlanModule *module, Addr address);
 Bool plan_marks(const PlanModule *module, Addr address);
+const PlanReader *plan_reader(const PlanModule *module, Addr address);
 
 #endif

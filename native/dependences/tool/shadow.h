@@ -11,13 +11,16 @@
 // What a register has room for; arm64's vector registers are half as long.
 #define CELLS_OF_REGISTER 8
 
-// Cells of the running thread's registers: a byte of a general register, four bytes of a vector register, one flag.
+// Cells of the running thread's registers: a byte of a general register, four bytes of a vector register, one flag. The
+// last two are sites (see readers.h): who called what runs now, and the same once more if the plan asks what it reads.
 enum {
     CELL_GENERAL = 0,
     CELL_VECTOR = CELL_GENERAL + GENERAL_REGISTERS * CELLS_OF_REGISTER,
     CELL_FLAGS = CELL_VECTOR + VECTOR_REGISTERS * CELLS_OF_REGISTER,
     CELL_X87 = CELL_FLAGS + 8,
-    CELLS = CELL_X87 + 8,
+    CELL_CALL = CELL_X87 + 8,
+    CELL_READING_CALL,
+    CELLS,
 };
 
 extern UInt shadow_registers[CELLS];

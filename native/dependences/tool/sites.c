@@ -2,6 +2,7 @@
 #include "sites.h"
 
 #include "output.h"
+#include "pub_tool_debuginfo.h"
 #include "shadow.h"
 
 static VgHashTable *sites;
@@ -23,7 +24,7 @@ static Bool writes_any_register(const Inputs *inputs) {
 static void describe(Site *site, UInt length, const VexArchInfo *processor) {
     const Module *module = module_at(site->address);
     Addr address = site->address - module->bias;
-    Bool follows_values = plan.zooms || plan.pairs;
+    Bool follows_values = plan.zooms || plan.pairs || plan.reads;
     if (follows_values)
         site->inputs = inputs_of(site->address, processor);
     site->inputs.length = (UChar)length;
@@ -32,6 +33,8 @@ static void describe(Site *site, UInt length, const VexArchInfo *processor) {
     site->mode = site->function ? site->function->mode : MODE_UNLISTED;
     site->is_entry = site->function && site->function->entry == address;
     site->mark = plan_marks(module->plan, address);
+    site->of_plan = module->plan && VG_(DebugInfo_sect_kind)(NULL, site->address) != Vg_SectPLT;
+    site->reader = plan_reader(module->plan, address);
     site->writes_registers = writes_any_register(&site->inputs);
     if (!follows_values && !site->mark)
         return;

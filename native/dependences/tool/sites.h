@@ -21,6 +21,8 @@ typedef struct Site {
     UInt fingerprint; // of its bytes: code may be replaced
     Mode mode;
     Bool mark, writes_registers;
+    Bool of_plan;             // its module is listed, and it does not only lead to another one
+    const PlanReader *reader; // NULL: the plan does not ask who wrote what it loads
     Bool known_accesses;
     Access accesses[2];           // the last two of the instruction's
     const PlanFunction *function; // NULL: unlisted

@@ -37,7 +37,21 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_BUDGET_S,
         help="start no run after this time (default 5m)",
     )
+    parser.add_argument(
+        "--deep",
+        action="store_true",
+        help="where probes do not tell who wrote to memory, ask a good and a bad run under Valgrind (20 to 100 times "
+        "slower)",
+    )
     add_output_files(parser)
+
+
+def check_deep_hops(args: argparse.Namespace) -> None:
+    """Before anything is run: says what `--deep` lacks."""
+    if args.deep:
+        from whyperf.collect.dependences.valgrind import find_valgrind
+
+        find_valgrind(os.environ)
 
 
 def add_output_files(parser: argparse._ActionsContainer) -> None:
@@ -119,15 +133,22 @@ def tried_first(answer: ShownVerdict, subject: Subject, ends: float, shown: Step
 
 
 def investigated(
-    answer: ShownVerdict, subject: Subject, ends: float, shown: Steps, functions: tuple[Proof, ...] | None = None
+    answer: ShownVerdict,
+    subject: Subject,
+    ends: float,
+    shown: Steps,
+    functions: tuple[Proof, ...] | None = None,
+    *,
+    deep: bool = False,
 ) -> Verdict:
-    """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first."""
+    """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first.
+    `deep`: with runs under Valgrind where others do not tell."""
     from whyperf.diagnose.next_command.settled import proven
     from whyperf.investigation.investigate import investigate
     from whyperf.investigation.subject import ProofBounds
 
     good, bad = answer.examined.good, answer.examined.bad
-    bounds, say = ProofBounds(ends), saying(shown, ends)
+    bounds, say = ProofBounds(ends, deep=deep), saying(shown, ends)
     verdict = investigate(answer.verdict, subject, binaries_of(bad), bounds, say, functions=functions)
     return proven(verdict, [one.path for one in good], [one.path for one in bad])
 

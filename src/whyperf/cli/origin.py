@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides, write_text
-from whyperf.cli.investigating import add_investigating, binaries_of, recorded, saying
+from whyperf.cli.investigating import add_investigating, binaries_of, check_deep_hops, recorded, saying
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
 from whyperf.errors import WhyperfError
@@ -25,9 +25,11 @@ examples:
   whyperf origin recordings --variable find_customer.customer
   whyperf origin recordings --line orders.c:190
   whyperf origin good bad --variable "parse.state->size" --json origin.json
+  whyperf origin recordings --variable walk.node->limit --deep --budget 20m
 
 The commands of the recordings are run again, in the folder where they ran, with probes at single instructions: up to 20
-runs. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time goes.
+runs. Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many,
+--deep runs both commands under Valgrind, which does; a run may then take 100 times as long. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time goes.
 
 exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
 """
@@ -51,12 +53,13 @@ def run(args: argparse.Namespace) -> int:
     from whyperf.report.json import origin_json
     from whyperf.report.origin_chain import show_origin
 
+    check_deep_hops(args)
     good, bad = (opened(paths[0], args) for paths in sides(args))
     subject = recorded(good, bad, args.output_file)
     start = _start(args, bad, Path(subject.bad.path))
     ends = time.monotonic() + args.budget
     with progress() as shown:
-        found = follow(start, subject, ProofBounds(ends), saying(shown, ends)).origin
+        found = follow(start, subject, ProofBounds(ends, deep=args.deep), saying(shown, ends)).origin
     if args.json is not None:
         write_text(args.json, origin_json(found), "whyperf origin ... --json -")
     if args.json != "-":

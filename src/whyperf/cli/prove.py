@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from whyperf.cli.diagnose import add_presentation, add_sides, check_page, judged, sides
-from whyperf.cli.investigating import add_investigating, investigated, recorded
+from whyperf.cli.investigating import add_investigating, check_deep_hops, investigated, recorded
 from whyperf.cli.opened_page import choose_page
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
@@ -18,6 +18,7 @@ EXAMPLES = """\
 examples:
   whyperf prove recordings
   whyperf prove good bad --budget 2m --html verdict.html
+  whyperf prove recordings --deep --budget 20m
   whyperf compare --prove "./tool small.txt" "./tool big.txt"
 
 The commands of the recordings are run again, in the folder where they ran. The value that decides is followed back to
@@ -39,10 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     choose_page(args)
     check_page(args.html, is_opened=args.open)
+    check_deep_hops(args)
     good, bad = sides(args)
     answer = judged(good, bad, args)
     subject = recorded(opened(good[0], args), opened(bad[0], args), args.output_file)
     ends = time.monotonic() + args.budget
     with progress() as shown:
-        verdict = investigated(answer, subject, ends, shown)
+        verdict = investigated(answer, subject, ends, shown, deep=args.deep)
     return replace(answer, verdict=verdict).present(args)

@@ -45,6 +45,7 @@ class Hop:
     good: str  # values as people write them: `2,731`, `1 to 40`
     bad: str
     sentence: str
+    deep: bool = False  # a run under Valgrind led here
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,7 @@ def follow(
         budget_s=max(0.0, bounds.ends - time.monotonic()),
         most_runs=bounds.runs,
         progress=say,
+        deep=bounds.deep,
         known=known,
     )
 
@@ -130,7 +131,7 @@ def _chains(
             return
         try:
             known = known or KnownPrograms(subject.good, subject.bad)
-            part = ProofBounds(time.monotonic() + _PART * left, bounds.runs)
+            part = replace(bounds, ends=time.monotonic() + _PART * left)
             found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             dead_ends.append(error.sentence)

@@ -30,6 +30,7 @@ class Subject:
 class ProofBounds:
     ends: float  # by the monotonic clock
     runs: int = 20  # of each search
+    deep: bool = False  # runs under Valgrind are allowed
 
 
 Say = Callable[[str], None]

@@ -18,7 +18,7 @@ from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide
-from whyperf.origin.questions import AskControl, CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.questions import AskControl, CodeHere, Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.trail import Trail, TrailStep
 
 _UNKNOWN_LENGTH = 4096
@@ -43,6 +43,11 @@ _COPIES = {
     **dict.fromkeys(("fgets", "fgets_unlocked"), _Call(0, None, (1,))),
     **dict.fromkeys(("memset", "__memset_chk"), _Call(0, None, (2,))),
 }
+
+_HAND_ON = frozenset(
+    ("realloc", "reallocarray", "strdup", "strndup", "__strdup", "strcat", "strncat", "__strcat_chk", "__strncat_chk")
+)
+"""Further functions that write what they read elsewhere, whose arguments do not say where."""
 
 
 def copied_by_vector(
@@ -90,15 +95,13 @@ def copied_into(trail: Trail, read: Read) -> Next:
     found = [_covering(trail, read, points, side) for side in BuildSide]
     bad = found[BuildSide.BAD]
     if bad is None:
-        return Stop(
+        return WriterUnknown(
             ChainEnd.NOT_FOLLOWED, "It is written outside of the program's own code, and no call of it was seen."
         )
     (here, address, name), source = points[bad[0]], bad[1]
-    trail.add(TrailStep(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
-    if name in ("memset", "__memset_chk"):
-        return AskControl(here, address)
-    if source is None:
-        return Stop(ChainEnd.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
+    ended = copied_by_call(trail, read, here, address, name)
+    if ended is not None or source is None:
+        return ended or unlocated(read, here, Point(here.module.path, address))
     good = found[BuildSide.GOOD]
     addresses = (good[1] if good is not None and good[0] == bad[0] else None, source)
     registers = here.slicer.function.registers.arguments[0]
@@ -111,6 +114,30 @@ def copied_into(trail: Trail, read: Read) -> Next:
 
     reader = Point(here.module.path, address)
     return Read(here, reader, addresses, read.size, selects, read.compared, read.name, None)
+
+
+def copies(name: str) -> bool:
+    """Whether a library's function writes what it read, be it from memory or from outside."""
+    return name in _COPIES or name in _HAND_ON
+
+
+def copied_by_call(trail: Trail, read: Read, here: CodeHere, address: int, name: str) -> Next | None:
+    """None: the call copies it from memory."""
+    trail.add(TrailStep(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
+    if name in ("memset", "__memset_chk"):
+        return AskControl(here, address)
+    if name in _COPIES and _COPIES[name].source is None:
+        return Stop(ChainEnd.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
+    return None
+
+
+def unlocated(read: Read, here: CodeHere, reader: Point) -> Read:
+    """What a copy reads, where nobody knows at which address."""
+
+    def selects(rows: Rows, wanted: int) -> npt.NDArray[np.bool_]:  # noqa: ARG001
+        return np.zeros(len(rows), np.bool_)
+
+    return Read(here, reader, (None, None), read.size, selects, read.compared, read.name, None)
 
 
 _Found = tuple[tuple[Path, int], int | None, int]

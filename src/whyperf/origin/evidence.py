@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from whyperf.collect.dependences.last_writers import LastWriters, Reader
 from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Rows, Watch
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program
@@ -35,6 +36,19 @@ class Observe(Protocol):
     ) -> Observed: ...
 
 
+class AskWriters(Protocol):
+    def __call__(
+        self,
+        program: Program,
+        reader: Reader,
+        modules: Sequence[Path],
+        *,
+        lifecycle: Lifecycle,
+        environment: Mapping[str, str],
+        seconds: float,
+    ) -> LastWriters: ...
+
+
 class OutOfBudgetError(Exception):
     """The reason, in a sentence."""
 
@@ -54,6 +68,8 @@ class Observing:
 
     observe: Observe
     progress: Callable[[str], None] = lambda _: None
+    ask_writers: AskWriters | None = None
+    """By a run under Valgrind; None: that was not allowed."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +184,46 @@ class OriginEvidence:
         """Who writes to addresses, one list a side, while a reader is looked at again."""
         return WatchedWrites(self._run([reader], watches, why))
 
+    @property
+    def is_deep(self) -> bool:
+        """Whether programs may be run under Valgrind."""
+        return self._observing.ask_writers is not None
+
+    def last_writers(self, reader: Point, offset: int, size: int) -> tuple[LastWriters, LastWriters]:
+        """Who wrote what a place reads, in a good and a bad run under Valgrind. They may take half of the time that is
+        left; the bad one, which is the slower one, comes first. WhyperfError where one of them comes to no end."""
+        self._check_runs()
+        self._observing.progress("asking Valgrind who writes it")
+        ends = time.monotonic() + self._left() / 2
+        bad = self._writers_of(BuildSide.BAD, reader, offset, size, ends)
+        return self._writers_of(BuildSide.GOOD, reader, offset, size, ends), bad
+
+    def _writers_of(self, side: BuildSide, reader: Point, offset: int, size: int, ends: float) -> LastWriters:
+        where = reader.key if side is BuildSide.BAD else self._code.in_good(self._code.at(*reader.key))
+        paths = [Path(name).resolve() for name, _ in self.modules[side] if name.startswith("/")]
+        own = [path for path in paths if self._code.is_program(self._code.module(path))]
+        if self._observing.ask_writers is None or where is None or where[0] not in own:
+            return LastWriters({}, 0)
+        self.runs += 1
+        return self._observing.ask_writers(
+            self._targets.programs[side],
+            Reader(*where, offset, size),
+            own,
+            lifecycle=self._targets.lifecycles[side],
+            environment=self._targets.environment,
+            seconds=max(1.0, ends - time.monotonic()),
+        )
+
+    def _check_runs(self) -> None:
+        if self.runs + 2 > self._bounds.most_runs:
+            raise OutOfBudgetError(f"{self.runs} runs were made, and no more are allowed")
+
+    def _left(self) -> float:
+        left = self._bounds.deadline - time.monotonic()
+        if left <= 0:
+            raise self._used_up()
+        return left
+
     def _run(
         self,
         points: Sequence[Point],
@@ -175,8 +231,7 @@ class OriginEvidence:
         why: str,
         traps: int = ObservationLimits.traps,
     ) -> tuple[Observed, Observed]:
-        if self.runs + 2 > self._bounds.most_runs:
-            raise OutOfBudgetError(f"{self.runs} runs were made, and no more are allowed")
+        self._check_runs()
         self._observing.progress(why)
         good = self._one(BuildSide.GOOD, points, watches, traps)
         seen = (good, self._one(BuildSide.BAD, points, watches, traps))
@@ -191,9 +246,7 @@ class OriginEvidence:
     def _one(
         self, side: BuildSide, points: Sequence[Point], watches: tuple[Sequence[Watch], Sequence[Watch]], traps: int
     ) -> Observed:
-        left = self._bounds.deadline - time.monotonic()
-        if left <= 0:
-            raise self._used_up()
+        left = self._left()
         sites = [self._site(side, point) for point in points]
         self.runs += 1
         found = self._observing.observe(

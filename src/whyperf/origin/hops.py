@@ -16,6 +16,7 @@ from whyperf.origin.values import ComparedValues
 _MOST_TEXT = 72
 _DECLARED_TYPE = re.compile(r"^(?:[A-Za-z_][\w:<>]*(?:\s+|\s*[*&]+\s*))+(?=[A-Za-z_]\w*\s*=[^=])")
 _COUNTED = {HopKind.ENTERED: "is called", HopKind.STORED: "is written"}
+_DEEP = " A run under Valgrind shows that this is what was read."
 _SAYS_NOTHING = ("{", "}", "};", "} else {")
 _MOST_OF_THE_TIME = 0.5
 _CLEARLY = 0.25
@@ -121,6 +122,7 @@ def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
     if good == bad and not step.counts:
         good, bad = _told_apart(step.compared, good, bad)
     source = read_line(place.file, place.line).strip()
+    is_deep = any(one.deep for one in group.steps)
     what = _what(step, source, place)
     where = f"{place.function}, {place.file.rpartition('/')[2]}:{place.line}" if place.line else place.function
     return Hop(
@@ -133,7 +135,8 @@ def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
         what=what,
         good=good,
         bad=bad,
-        sentence=f"{_sentence(step, what, good, bad)} ({where}).",
+        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}",
+        deep=is_deep,
     )
 
 

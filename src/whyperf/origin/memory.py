@@ -20,7 +20,7 @@ from whyperf.origin.copies import copied_into
 from whyperf.origin.evidence import Looked, Targets, WatchedWrites
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
-from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import stored_within_run
@@ -73,13 +73,13 @@ def _beside(reader: Point | None, one: Definition) -> int | None:
 def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     bad_address = read.addresses[BuildSide.BAD]
     if bad_address is None:
-        return Stop(ChainEnd.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
+        return WriterUnknown(ChainEnd.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
     if is_start_text(targets, bad_address):
         return Stop(
             ChainEnd.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program."
         )
     if ("who", bad_address, read.reader.key) in trail.asked:
-        return Stop(ChainEnd.NOT_FOLLOWED, "It is copied in a circle.")
+        return WriterUnknown(ChainEnd.NOT_FOLLOWED, "It is copied in a circle.")
     trail.asked.add(("who", bad_address, read.reader.key))
     good_watches, bad_watches = ([] if one is None else [_watch(one, read.size)] for one in read.addresses)
     good_watches += [_watch(one, read.size) for one in read.elsewhere] if good_watches else []
@@ -202,7 +202,7 @@ def never_written(trail: Trail, read: Read, targets: Targets) -> Next:
         )
     found = copied_into(trail, read)
     if isinstance(found, Stop) and found.end is ChainEnd.NOT_FOLLOWED:
-        return Stop(
+        return WriterUnknown(
             ChainEnd.NOT_FOLLOWED,
             "No instruction wrote to it before it was read: it is zeroed memory, or the kernel's.",
         )

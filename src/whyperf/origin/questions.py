@@ -41,6 +41,11 @@ class Stop:
     sentence: str
 
 
+@dataclass(frozen=True)
+class WriterUnknown(Stop):
+    """Nobody was seen who wrote what is read."""
+
+
 @dataclass(frozen=True, eq=False)
 class Ask:
     """What made the value that a place holds just before an instruction?"""

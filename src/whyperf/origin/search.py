@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyperf.collect.dependences.last_writers import last_writers
 from whyperf.collect.observation.run import observe as observe_run
 from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.setup.lifecycle import Lifecycle
@@ -16,10 +17,11 @@ from whyperf.origin.control import decided
 from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
+from whyperf.origin.last_writers import shown_by_valgrind
 from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop
+from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
 from whyperf.origin.starts import Start, StartAtCalls, StartingPoint, calls_at, starting_points
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
@@ -60,16 +62,17 @@ def search(
     most_runs: int = 20,
     progress: Callable[[str], None] = lambda _: None,
     observe: Observe = observe_run,
+    deep: bool = False,
     known: KnownPrograms | None = None,
 ) -> FoundOrigin:
     """Who set the value that decides at `start`? Good and bad runs are compared at every hop. `known`: of searches in
-    the same programs."""
+    the same programs. `deep`: where they do not tell who wrote to memory, the programs are run under Valgrind."""
     begun = time.monotonic()
     known = known or KnownPrograms(good, bad)
     code = known.code
     targets = Targets((good, bad), lifecycles, environment)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
-    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress), known.places)
+    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, last_writers if deep else None), known.places)
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = where_many_become_few(groups, stop.end)
@@ -230,7 +233,10 @@ def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets
     if isinstance(question, AskMemory):
         return written(trail, question.here, question.definition)
     if isinstance(question, Read):
-        return who_wrote(trail, question, targets)
+        wrote = who_wrote(trail, question, targets)
+        if isinstance(wrote, WriterUnknown) and trail.evidence.is_deep:
+            return shown_by_valgrind(trail, question, wrote)
+        return wrote
     if ("control", question.here.module.path, question.address) in trail.asked:
         return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
     trail.asked.add(("control", question.here.module.path, question.address))

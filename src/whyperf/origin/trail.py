@@ -34,6 +34,8 @@ class TrailStep:
     """How often it runs is compared, not values."""
     callee: str = ""
     """Of values that were returned: by which function."""
+    deep: bool = False
+    """A run under Valgrind led here."""
 
     changed: SourcePlace | None = None
     """The source function whose code differs between the builds, where that is why the way ends here."""

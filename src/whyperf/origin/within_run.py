@@ -13,7 +13,7 @@ from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.evidence import MOST_POINTS
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, CodeAddress, is_of_system
-from whyperf.origin.questions import Next, Read, Stop, Writer
+from whyperf.origin.questions import Next, Read, Writer, WriterUnknown
 from whyperf.origin.trail import Trail
 from whyperf.origin.written_by import follow_writers
 
@@ -24,17 +24,19 @@ _NOT_AGAIN = "Its address is another one in every run, and its stores are too ma
 
 def stored_within_run(trail: Trail, read: Read) -> Next:
     if read.definition is None or read.definition.memory is None:
-        return Stop(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
+        return WriterUnknown(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
     stores = _likely(read, stores_to_member(read.here.module, read.definition.memory, _SCAN_S))
     if not 0 < len(stores) < MOST_POINTS:
-        return Stop(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
+        return WriterUnknown(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
     path = read.here.module.path
     points = [Point(path, one.address, after=True, memory=one.memory) for one in stores]
     trail.evidence.look_again([read.reader, *points], "matching reads with writes")
     writers = [_last(trail, read, [one.address for one in stores], side) for side in BuildSide]
     good, bad = writers
     if bad is None:
-        return Stop(ChainEnd.NOT_FOLLOWED, "None of the stores to such a member wrote to the address that is read.")
+        return WriterUnknown(
+            ChainEnd.NOT_FOLLOWED, "None of the stores to such a member wrote to the address that is read."
+        )
     return follow_writers(trail, read, good, bad)
 
 

@@ -12,6 +12,10 @@ from whyperf.origin.trail import Trail, TrailStep
 _RARER = 0.9
 
 
+def is_rarer(count: int, other: int) -> bool:
+    return count < _RARER * other
+
+
 def follow_writers(trail: Trail, read: Read, good: Writer | None, bad: Writer) -> Next:
     """Of the last writers in good and bad runs. Where they are not the same instruction, and the good run's runs more
     rarely now, that is what is missing."""
@@ -48,9 +52,7 @@ def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None
     (good_here, good_store), (bad_here, bad_store) = known
     was, now = trail.counts(good_here, good_store)
     other_was, other_now = trail.counts(bad_here, bad_store)
-    rarer = now < _RARER * was
-    more = other_was < _RARER * other_now
-    if not rarer or (more and other_was / max(1, other_now) < now / max(1, was)):
+    if not is_rarer(now, was) or (is_rarer(other_was, other_now) and other_was / max(1, other_now) < now / max(1, was)):
         return None
     written = trail.result(good_here, good_store)
     trail.add(TrailStep(HopKind.STORED, good_here.at(good_store.address), written, read.name, counts=True))

@@ -89,4 +89,5 @@ def where(hop: Hop) -> str:
 
 
 def said(hop: Hop) -> str:
-    return f"{hop.what}: {hop.bad}, was {hop.good}"
+    by = " (by a run under Valgrind)" if hop.deep else ""
+    return f"{hop.what}: {hop.bad}, was {hop.good}{by}"

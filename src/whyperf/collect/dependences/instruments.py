@@ -48,6 +48,17 @@ class WatchedVariable:
 
 
 @dataclass(frozen=True)
+class WatchedReader:
+    """An instruction: who wrote what it loads? Of a call, what the library's code loads for it."""
+
+    module: int
+    address: int
+    offset: int
+    size: int
+    """Bytes from `offset` on, of those that it loads."""
+
+
+@dataclass(frozen=True)
 class WatchedModule:
     name: str
     build_id: str
@@ -62,6 +73,7 @@ class Instruments:
     variables: tuple[WatchedVariable, ...] = ()
     values_pass: bool = False
     """Values pass through code that is not watched, as through memcpy."""
+    readers: tuple[WatchedReader, ...] = ()
     limit: int = 0
     """Executions after which nothing more is written; 0: as many as there can be."""
 
@@ -85,6 +97,9 @@ def _lines(plan: Instruments) -> Iterable[str]:
         for variable in plan.variables:
             if variable.module == number:
                 yield f"watch {variable.address:x} {variable.size:x}"
+        for reader in plan.readers:
+            if reader.module == number:
+                yield f"reader {reader.address:x} {reader.offset:x} {reader.size:x}"
 
 
 def read_text(text: str) -> Instruments:
@@ -95,6 +110,7 @@ def read_text(text: str) -> Instruments:
     modules: list[WatchedModule] = []
     functions: list[WatchedFunction] = []
     variables: list[WatchedVariable] = []
+    readers: list[WatchedReader] = []
     values_pass, limit = False, 0
     for line in lines[1:]:
         match line.split(" "):
@@ -113,15 +129,17 @@ def read_text(text: str) -> Instruments:
                 functions.append(WatchedFunction(last.module, last.entry, ranges, last.mode, last.heap))
             case ["watch", address, size]:
                 variables.append(WatchedVariable(len(modules) - 1, int(address, 16), int(size, 16)))
+            case ["reader", *numbers] if len(numbers) == len(("address", "offset", "size")):
+                readers.append(WatchedReader(len(modules) - 1, *(int(one, 16) for one in numbers)))
             case _:
                 raise ValueError(f"line {line!r}")
-    if any(function.module < 0 for function in functions) or any(variable.module < 0 for variable in variables):
+    if any(one.module < 0 for one in (*functions, *variables, *readers)):
         raise ValueError("what is to be watched is of no module")
     if any(one.size not in _VARIABLE_SIZES for one in variables):
         raise ValueError("a variable of an impossible size")
     if any(one.entry >= _ADDRESSES for one in functions):
         raise ValueError("a function outside of all memory")
-    return Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, limit)
+    return Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, tuple(readers), limit)
 
 
 def write_instruments(path: Path, plan: Instruments) -> None:

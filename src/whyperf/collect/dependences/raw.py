@@ -18,6 +18,7 @@ _ASKED = "deep.json"
 
 SKETCH = "sketch"
 ZOOM = "zoom"
+WRITERS = "writers"
 
 
 @dataclass(frozen=True)

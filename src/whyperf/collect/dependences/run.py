@@ -1,17 +1,18 @@
-"""One deep recording: a sketch, or a zoom by a plan."""
+"""One run under the tool: a sketch, a zoom by a plan, or whatever else is to be watched."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from whyperf.collect.dependences.instruments import Instruments
 from whyperf.collect.dependences.planning import sketch_instruments, zoom_instruments
 from whyperf.collect.dependences.raw import SKETCH, ZOOM, Asked
 from whyperf.collect.dependences.recorder import DependenceRecorder
 from whyperf.collect.dependences.symptom_place import check_early
-from whyperf.collect.dependences.valgrind import find_valgrind
+from whyperf.collect.dependences.valgrind import Valgrind, find_valgrind
 from whyperf.collect.runs.runner import run_to_the_end
 from whyperf.collect.runs.work import DriverWork, OneRun
 from whyperf.collect.setup import folder as folders
@@ -50,8 +51,6 @@ def record_deep(
     plain = without_shell(program, environment) or program
     check_traceable(plain)
     valgrind = find_valgrind(environment)
-    if lifecycle.drive is not None:
-        command_line(lifecycle.drive, environment)
     files = files_of(plain, environment, plug_ins)
     if symptom is not None:
         check_early(files, symptom)
@@ -60,9 +59,44 @@ def record_deep(
         asked = Asked(SKETCH, valgrind.version, str(symptom or ""))
     else:
         asked = Asked(ZOOM, valgrind.version, plan.symptom, tuple(function.name for function in plan.left_out))
+    return run_under_tool(
+        program,
+        path,
+        Tooling(valgrind, instruments, asked),
+        lifecycle=lifecycle,
+        environment=environment,
+        unit=unit,
+        capture_output=capture_output,
+        force=force,
+        on_tick=on_tick,
+    )
+
+
+@dataclass(frozen=True)
+class Tooling:
+    valgrind: Valgrind
+    instruments: Instruments
+    asked: Asked
+
+
+def run_under_tool(
+    program: Program,
+    path: Path,
+    tooling: Tooling,
+    *,
+    lifecycle: Lifecycle,
+    environment: Mapping[str, str],
+    unit: str | None = None,
+    capture_output: bool = False,
+    force: bool = False,
+    on_tick: Callable[[], None] = lambda: None,
+) -> RunOutcome:
+    """The folder `path` stays open."""
+    if lifecycle.drive is not None:
+        command_line(lifecycle.drive, environment, lifecycle.folder)
     patient = replace(lifecycle, ready_timeout_s=_PATIENCE * lifecycle.ready_timeout_s)
     named = unit or ("unit" if lifecycle.drive else "run")
-    valgrind.prepare()
+    tooling.valgrind.prepare()
     with contextlib.ExitStack() as held:
         folder = folders.create(path, force=force)
         held.callback(folder.release)
@@ -76,9 +110,9 @@ def record_deep(
             options=run_options(program, lifecycle, unit=unit),
         )
         with folder.removed_unless_begun():
-            recorder = DependenceRecorder(folder, start, asked, valgrind, instruments)
+            recorder = DependenceRecorder(folder, start, tooling.asked, tooling.valgrind, tooling.instruments)
         return run_to_the_end(
-            plain,
+            without_shell(program, environment) or program,
             path,
             recorder,
             DriverWork(recorder, named) if lifecycle.drive is not None else OneRun(),

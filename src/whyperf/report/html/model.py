@@ -62,6 +62,7 @@ class HopRow:
     what: str
     good: str
     bad: str
+    deep: bool  # a run under Valgrind led here
 
 
 @dataclass(frozen=True)
