@@ -35,9 +35,7 @@ def _search(build: Build, way: str, *, deep: bool, **options: Any) -> Origin:
 
 
 def _stores(origin: Origin) -> list[tuple[str, int, bool]]:
-    return [
-        (hop.function, hop.line, hop.deep) for hop in origin.hops if hop.kind in (HopKind.STORED, HopKind.LOADED)
-    ]
+    return [(hop.function, hop.line, hop.deep) for hop in origin.hops if hop.kind in (HopKind.STORED, HopKind.LOADED)]
 
 
 def test_without_valgrind_the_way_ends_at_the_read(build: Build) -> None:

@@ -181,8 +181,8 @@ static void report_read(const Instruction *instruction, UInt index) {
 
 static void report_read_for_caller(IRSB *out, const Operation *operation) {
     IRExpr *cell = IRExpr_Load(Iend_LE, Ity_I32, constant((UWord)&shadow_registers[CELL_READING_CALL]));
-    IRExpr *asked = assigned(
-        out, Ity_I1, IRExpr_Binop(Iop_CmpNE32, assigned(out, Ity_I32, cell), IRExpr_Const(IRConst_U32(0))));
+    IRExpr *asked =
+        assigned(out, Ity_I1, IRExpr_Binop(Iop_CmpNE32, assigned(out, Ity_I32, cell), IRExpr_Const(IRConst_U32(0))));
     call(out, "read_for_caller", readers_load_for_caller, 2,
          mkIRExprVec_2(actual_address(out, operation), constant(operation->access.size)), asked);
 }

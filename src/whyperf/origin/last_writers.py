@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyperf.collect.dependences.last_writers import LastWriters
+from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
@@ -23,7 +24,7 @@ from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, WriterUnknown
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import DIFFERS, NOTHING, POINTER, ComparedValues, Sample
-from whyperf.origin.written_by import is_rarer, stored
+from whyperf.origin.written_by import NOT_UNDERSTOOD, is_rarer, stored
 
 _ALL_BYTES = 1 << 30
 """Of what a call reads."""
@@ -38,7 +39,7 @@ class _Writer:
     shares: tuple[float, float]
     """Of the loads in good and in bad runs, those that read what it wrote."""
     store: Definition | None
-    """None: it calls a library that writes."""
+    """None: it calls a library that writes, or is not understood."""
     values: ComparedValues | None
     """That it writes; None: they cannot be seen."""
 
@@ -98,11 +99,10 @@ def _writers(trail: Trail, read: Read, counted: tuple[LastWriters, LastWriters])
     """The most frequent ones, with what they write."""
     loads = [_located(trail, read, side, counted[side]) for side in BuildSide]
     totals = [max(1, one.total()) for one in loads]
-    keys = sorted(loads[0] | loads[1], key=lambda key: -max(one[key] / all_ for one, all_ in zip(loads, totals)))
+    shares_of = {key: (loads[0][key] / totals[0], loads[1][key] / totals[1]) for key in loads[0] | loads[1]}
     found = []
-    for key in keys[:_MOST_WRITERS]:
+    for key, shares in sorted(shares_of.items(), key=lambda one: -max(one[1]))[:_MOST_WRITERS]:
         here = trail.here(trail.code.at(*key))
-        shares = loads[0][key] / totals[0], loads[1][key] / totals[1]
         if here is not None and key[1] in here.slicer.function.row:
             found.append((here, key[1], shares))
     stores = [(here, one) for here, address, _ in found for one in here.slicer.stores(address)]
@@ -115,14 +115,23 @@ def _located(trail: Trail, read: Read, side: BuildSide, counted: LastWriters) ->
     found: Counter[tuple[Path, int]] = Counter()
     for (path, address), loads in counted.loads.items():
         at = trail.code.locate(side, ((str(path), 0),), address)
-        if at is not None and trail.code.is_program(at.module) and at.key != read.reader.key:
+        if at is not None and trail.code.is_program(at.module):
             found[at.key] += loads
+    if _calls(read.here, read.reader.address):
+        del found[read.reader.key]
     return found
+
+
+def _calls(here: CodeHere, address: int) -> bool:
+    """Or jumps to a function in place of a call."""
+    one = here.slicer.function.at(address)
+    return one is not None and (one.step is FlowStep.CALL or here.slicer.is_tail_call(one))
 
 
 def _seen(trail: Trail, read: Read, here: CodeHere, address: int, shares: tuple[float, float]) -> _Writer:
     """Of what an instruction stores, the value that is read."""
-    stores = [(one, _values(trail, here, one)) for one in here.slicer.stores(address)]
+    is_call = _calls(here, address)
+    stores = [(one, _values(trail, here, one)) for one in here.slicer.stores(address) if not is_call]
     if not stores:
         return _Writer(here, address, shares, None, None)
     store, values = max(stores, key=lambda one: _in_common(one[1], read))
@@ -183,7 +192,9 @@ def _follow(trail: Trail, read: Read, writer: _Writer) -> Next:
 def _through_call(trail: Trail, read: Read, here: CodeHere, address: int) -> Next:
     """A library's function wrote it: what did that read?"""
     instruction = here.slicer.function.at(address)
-    name = "" if instruction is None else here.module.callee(instruction).name
+    if instruction is None or not _calls(here, address):
+        return NOT_UNDERSTOOD
+    name = here.module.callee(instruction).name
     if not copies(name):
         what = f"{name}()" if name else "A function of a library"
         return Stop(ChainEnd.NOT_FOLLOWED, f"{what}, called by {here.module.function_name(address)}(), writes it.")

@@ -72,7 +72,9 @@ def search(
     code = known.code
     targets = Targets((good, bad), lifecycles, environment)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
-    evidence = OriginEvidence(code, targets, bounds, Observing(observe, progress, last_writers if deep else None), known.places)
+    evidence = OriginEvidence(
+        code, targets, bounds, Observing(observe, progress, last_writers if deep else None), known.places
+    )
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = where_many_become_few(groups, stop.end)

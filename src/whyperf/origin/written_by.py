@@ -9,6 +9,7 @@ from whyperf.origin.copies import copied_by_vector
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.trail import Trail, TrailStep
 
+NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
 _RARER = 0.9
 
 
@@ -25,7 +26,7 @@ def follow_writers(trail: Trail, read: Read, good: Writer | None, bad: Writer) -
             return missing
     here, store = _store(trail, bad)
     if here is None or store is None:
-        return Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
+        return NOT_UNDERSTOOD
     return stored(trail, read, here, store, (good, bad))
 
 

@@ -42,6 +42,13 @@ def test_no_valgrind(whyperf: Whyperf, shelf: Path, tmp_path: Path) -> None:
     assert checks["--deep"]["state"] == "limited" and "valgrind" in checks["--deep"]["fix"]
 
 
+@pytest.mark.parametrize("command", [("origin", "both", "--variable", "spin.rounds"), ("prove", "both")], ids=" ".join)
+def test_no_valgrind_for_single_hops(whyperf: Whyperf, tmp_path: Path, command: tuple[str, ...]) -> None:
+    # THEN that is said before anything is read or run
+    done = whyperf(*command, "--deep", environment=without_valgrind(tmp_path / "bin"))
+    assert sentence(done, 1) == "--deep needs Valgrind, which is not installed."
+
+
 def test_the_tool_is_compiled_once_for_each_valgrind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # GIVEN a user who never used --deep
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -133,13 +133,17 @@ def read_text(text: str) -> Instruments:
                 readers.append(WatchedReader(len(modules) - 1, *(int(one, 16) for one in numbers)))
             case _:
                 raise ValueError(f"line {line!r}")
-    if any(one.module < 0 for one in (*functions, *variables, *readers)):
+    return _checked(Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, tuple(readers), limit))
+
+
+def _checked(plan: Instruments) -> Instruments:
+    if any(one.module < 0 for one in (*plan.functions, *plan.variables, *plan.readers)):
         raise ValueError("what is to be watched is of no module")
-    if any(one.size not in _VARIABLE_SIZES for one in variables):
+    if any(one.size not in _VARIABLE_SIZES for one in plan.variables):
         raise ValueError("a variable of an impossible size")
-    if any(one.entry >= _ADDRESSES for one in functions):
+    if any(one.entry >= _ADDRESSES for one in plan.functions):
         raise ValueError("a function outside of all memory")
-    return Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, tuple(readers), limit)
+    return plan
 
 
 def write_instruments(path: Path, plan: Instruments) -> None:

@@ -75,7 +75,9 @@ def _check(outcome: RunOutcome, *, is_cut: bool, seconds: float) -> None:
     if outcome.failure is not None:
         raise outcome.failure
     if is_cut:
-        raise WhyperfError(f"Under Valgrind a run did not end within {seconds:.0f} s.", "whyperf origin --budget 30m ...")
+        raise WhyperfError(
+            f"Under Valgrind a run did not end within {seconds:.0f} s.", "whyperf origin --budget 30m ..."
+        )
     if outcome.stopped_by == "signal":
         raise WhyperfError(f"Under Valgrind a run was ended by signal {outcome.signal}.", "valgrind COMMAND")
 

@@ -1,0 +1,32 @@
+"""A chain alone, as `whyperf origin` prints it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from tests.report import verdicts
+from tests.schemas import verdict_schema
+from whyperf.report.html.verdict import _origin
+from whyperf.report.json import to_json
+from whyperf.report.origin_chain import show_origin
+
+
+def test_a_hop_that_valgrind_showed_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = verdicts.proven()
+    first, *rest = verdict.suspects
+    assert first.origin is not None
+    start, loaded, made = first.origin.hops
+    origin = replace(first.origin, hops=(start, replace(loaded, deep=True), made))
+    show_origin(origin)
+    lines = capsys.readouterr().out.splitlines()
+    [said] = [line for line in lines if "under Valgrind" in line]
+    assert said.endswith("table->size: 256, was 1,048,576 (by a run under Valgrind)")
+    # AND so do the page and the JSON
+    assert [hop.deep for hop in _origin(origin).hops] == [False, True, False]
+    written = json.loads(to_json(replace(verdict, suspects=(replace(first, origin=origin), *rest))))
+    jsonschema.validate(written, verdict_schema())
+    assert [hop["deep"] for hop in written["suspects"][0]["origin"]["hops"]] == [False, True, False]
