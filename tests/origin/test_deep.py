@@ -27,8 +27,12 @@ pytestmark = [
 SOURCE = "tangled.c"
 
 
+# Copies are calls of the library, however small they are.
+FLAGS = ("-pthread", "-fno-builtin-memcpy")
+
+
 def _search(build: Build, way: str, *, deep: bool, **options: Any) -> Origin:
-    program = build(SOURCE, "-pthread")
+    program = build(SOURCE, *FLAGS)
     good, bad = (Program(str(program), (str(program), way, mode)) for mode in ("0", "1"))
     start = start_at_variable(program, "spin", "rounds")
     return search(start, good, bad, environment=dict(os.environ), deep=deep, **options).origin
@@ -40,7 +44,7 @@ def _stores(origin: Origin) -> list[tuple[str, int, bool]]:
 
 def test_without_valgrind_the_way_ends_at_the_read(build: Build) -> None:
     origin = _search(build, "plain", deep=False)
-    assert origin.end is ChainEnd.NOT_FOLLOWED and "another one in every run" in origin.sentence
+    assert origin.end is ChainEnd.NOT_FOLLOWED
     assert {hop.function for hop in origin.hops} <= {"spin", "walk"} and not any(hop.deep for hop in origin.hops)
 
 
@@ -77,13 +81,19 @@ def test_a_writer_that_writes_more_often(build: Build) -> None:
 
 
 def test_too_slow_under_valgrind_is_said(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
     def too_slow(*_: object, seconds: float, **__: object) -> LastWriters:
-        raise WhyperfError(f"Under Valgrind a run did not end within {seconds:.0f} s.")
+        given.append(seconds)
+        raise WhyperfError("Under Valgrind a run did not end.")
 
     monkeypatch.setattr(searching, "last_writers", too_slow)
     origin = _search(build, "plain", deep=True, budget_s=1000.0)
     assert origin.end is ChainEnd.NOT_FOLLOWED
-    assert "too many to look at all of them. Under Valgrind a run did not end within 4" in origin.sentence
+    # THEN the sentence tells what was tried before; Valgrind got half of what was left, and no second chance
+    before = _search(build, "plain", deep=False).sentence
+    assert origin.sentence == f"{before} Under Valgrind a run did not end."
+    assert len(given) == 1 and given[0] <= 500
 
 
 def test_runs_under_valgrind_are_runs(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +111,7 @@ def test_runs_under_valgrind_are_runs(build: Build, monkeypatch: pytest.MonkeyPa
     assert after.runs == before.runs + len(asked) == before.runs + 2
     assert "the instruction that reads it did not run" in after.sentence
     # AND only the program's own files act in their own name
-    program = build(SOURCE, "-pthread")
+    program = build(SOURCE, *FLAGS)
     assert all(reader.path == program and list(modules) == [program] for reader, modules in asked)
     # AND they are not made where no more are allowed
     del asked[:]

@@ -28,7 +28,7 @@ ALL = (0, 1 << 20)
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("readers") / "readers"
-    subprocess.run(["gcc", "-O2", "-no-pie", "-pthread", TARGET, "-o", path], check=True)
+    subprocess.run(["gcc", "-O2", "-no-pie", "-fno-builtin", "-pthread", TARGET, "-o", path], check=True)
     return path
 
 
