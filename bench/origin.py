@@ -1,6 +1,6 @@
 """Chains of known cases: from the deciding variable, given here by hand, to who made it.
 
-    python -m bench.origin [CASE...]
+    python -m bench.origin [CASE...] [--deep]
 
 Prints a line a hop and a line a case: whether the true function is where good is said to turn into bad, whether it is
 on the way at all, hops, runs and seconds.
@@ -8,8 +8,8 @@ on the way at all, hops, runs and seconds.
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,7 @@ _BEGINS = {
     "lua-long-keys": _Begin("getgeneric", "nx", "1"),
     "json-c-keys": _Begin("lh_table_lookup_entry_w_hash", "n", "1"),
     "rsync-hash-table": _Begin("hash_search", "i"),
+    "sqlite-statistics": _Begin("sqlite3WhereBegin", "pIx->tnum"),
     "planner-range": _Begin("", "index.cc:51"),
 }
 
@@ -56,7 +57,7 @@ def _words(command: list[str], begin: _Begin) -> list[str]:
     return [*command[:-1], begin.last] if begin.last else command[: begin.words]
 
 
-def _searched(name: str, begin: _Begin) -> FoundOrigin:
+def _searched(name: str, begin: _Begin, *, deep: bool) -> FoundOrigin:
     sides = commands(load(CASES / name))
     good, bad = (find_program(_words(side.command, begin), os.environ) for side in (sides.good, sides.bad))
     if name == "gateway-discard":  # two of a hundred values are seen only where all are
@@ -64,14 +65,18 @@ def _searched(name: str, begin: _Begin) -> FoundOrigin:
         good, bad = (
             Program(one.path, (one.path, *words[side].split()[1:])) for one, side in ((good, "good"), (bad, "bad"))
         )
-    return search(_start(bad, begin), good, bad, environment=dict(os.environ), budget_s=_BUDGET_S)
+    start, environment = _start(bad, begin), dict(os.environ)
+    return search(start, good, bad, environment=environment, budget_s=_BUDGET_S, deep=deep)
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or list(_BEGINS)
-    for name in wanted:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    parser.add_argument("--deep", action="store_true", help="ask runs under Valgrind where others do not tell")
+    args = parser.parse_args()
+    for name in args.cases or _BEGINS:
         try:
-            found = _searched(name, _BEGINS[name])
+            found = _searched(name, _BEGINS[name], deep=args.deep)
         except (SubjectError, WhyperfError) as error:
             print(f"{name}: {error}")
             continue

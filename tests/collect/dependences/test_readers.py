@@ -56,7 +56,8 @@ def _reads(program: Path, which: tuple[int, int]) -> tuple[int, tuple[int, int]]
 
 
 def _call_in(program: Path, function: str, callee: str) -> int:
-    [address] = [address for address, text in _disassembled(program, function) if callee in text]
+    code = _disassembled(program, function)
+    [address] = [address for address, text in code if callee in text and text.split()[0] in ("b", "bl", "call", "jmp")]
     return address
 
 

@@ -137,7 +137,8 @@ def read_text(text: str) -> Instruments:
 
 
 def _checked(plan: Instruments) -> Instruments:
-    if any(one.module < 0 for one in (*plan.functions, *plan.variables, *plan.readers)):
+    watched: list[WatchedFunction | WatchedVariable | WatchedReader] = [*plan.functions, *plan.variables, *plan.readers]
+    if any(one.module < 0 for one in watched):
         raise ValueError("what is to be watched is of no module")
     if any(one.size not in _VARIABLE_SIZES for one in plan.variables):
         raise ValueError("a variable of an impossible size")
