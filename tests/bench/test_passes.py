@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from bench.cpu_quota import cpu_quota
 from bench.passes import Tally, results_of
 
