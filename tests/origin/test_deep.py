@@ -80,6 +80,14 @@ def test_a_writer_that_writes_more_often(build: Build) -> None:
     assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
 
 
+def test_where_the_same_is_written_another_object_is_read(build: Build) -> None:
+    origin = _search(build, "chosen", deep=True)
+    # THEN the way leads through its address to who chose it, not to who writes the same numbers in both runs
+    assert "put" not in {hop.function for hop in origin.hops}
+    last = origin.hops[-1]
+    assert (last.function, last.line) == ("choose", line_of(SOURCE, "the choice")), origin
+
+
 def test_too_slow_under_valgrind_is_said(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
 

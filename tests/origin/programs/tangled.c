@@ -68,6 +68,16 @@ __attribute__((noinline)) static struct member *filled(const char *how, int mode
     return copy;
 }
 
+// The same two members in both runs, of which one is walked.
+__attribute__((noinline)) static void choose(int mode) {
+    struct member *few = anywhere(sizeof *few), *many = anywhere(sizeof *many);
+    few->next = many->next = NULL;
+    put(&few->rounds, 50);
+    put(&many->rounds, 5000);
+    for (int i = 0; i < LISTS; i++)
+        lists[i] = mode ? many : few; // the choice
+}
+
 static void *walk(void *list) {
     for (struct member *one = *(struct member **)list; one; one = one->next)
         spin(one->rounds);
@@ -77,7 +87,10 @@ static void *walk(void *list) {
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
-    for (int i = 0; i < LISTS * MEMBERS; i++) {
+    int is_choice = strcmp(argv[1], "chosen") == 0;
+    if (is_choice)
+        choose(atoi(argv[2]));
+    for (int i = 0; i < LISTS * MEMBERS && !is_choice; i++) {
         struct member *one = filled(argv[1], atoi(argv[2]), i);
         one->next = lists[i % LISTS];
         lists[i % LISTS] = one;
