@@ -40,8 +40,8 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="where probes do not tell who wrote to memory, ask a good and a bad run under Valgrind (20 to 100 times "
-        "slower)",
+        help="where probes do not tell who wrote to memory, ask a good and a bad run under Valgrind, which "
+        "take many times as long",
     )
     add_output_files(parser)
 

@@ -29,8 +29,9 @@ examples:
 
 The commands of the recordings are run again, in the folder where they ran, with probes at single instructions: up to 20
 runs. Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many,
---deep runs both commands under Valgrind, which does; a run may then take 100 times as long. `whyperf prove` chooses the
-variable by itself, and forces what was found to see whether the time goes.
+--deep runs both commands under Valgrind, which does; these runs take many times as long, and at most half of the
+time that is left. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time
+goes.
 
 exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
 """
