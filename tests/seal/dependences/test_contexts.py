@@ -15,6 +15,7 @@ from whyperf.collect.dependences.instruments import (
     Mode,
     WatchedFunction,
     WatchedModule,
+    WatchedReader,
     WatchedVariable,
     read_text,
     to_text,
@@ -126,6 +127,7 @@ def instruments(draw: st.DrawFn) -> Instruments:
     modules = draw(st.lists(st.builds(WatchedModule, names, st.sampled_from(["", "ab12"])), max_size=3))
     functions: list[WatchedFunction] = []
     variables: list[WatchedVariable] = []
+    readers: list[WatchedReader] = []
     ranges = st.lists(st.tuples(ADDRESSES, ADDRESSES), max_size=2).map(tuple)
     for number in range(len(modules)):
         one = st.builds(
@@ -134,9 +136,10 @@ def instruments(draw: st.DrawFn) -> Instruments:
         functions += draw(st.lists(one, max_size=3))
         place = st.builds(WatchedVariable, st.just(number), ADDRESSES, st.sampled_from([1, 2, 4, 8]))
         variables += draw(st.lists(place, max_size=2))
-    return Instruments(
-        tuple(modules), tuple(functions), tuple(variables), draw(st.booleans()), draw(st.integers(0, 1 << 30))
-    )
+        reader = st.builds(WatchedReader, st.just(number), ADDRESSES, st.integers(0, 64), st.integers(1, 1 << 30))
+        readers += draw(st.lists(reader, max_size=2))
+    watched = tuple(modules), tuple(functions), tuple(variables)
+    return Instruments(*watched, draw(st.booleans()), draw(st.integers(0, 1 << 30)), tuple(readers))
 
 
 @given(instruments())

@@ -73,9 +73,9 @@ class Instruments:
     variables: tuple[WatchedVariable, ...] = ()
     values_pass: bool = False
     """Values pass through code that is not watched, as through memcpy."""
-    readers: tuple[WatchedReader, ...] = ()
     limit: int = 0
     """Executions after which nothing more is written; 0: as many as there can be."""
+    readers: tuple[WatchedReader, ...] = ()
 
 
 def to_text(plan: Instruments) -> str:
@@ -133,7 +133,7 @@ def read_text(text: str) -> Instruments:
                 readers.append(WatchedReader(len(modules) - 1, *(int(one, 16) for one in numbers)))
             case _:
                 raise ValueError(f"line {line!r}")
-    return _checked(Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, tuple(readers), limit))
+    return _checked(Instruments(tuple(modules), tuple(functions), tuple(variables), values_pass, limit, tuple(readers)))
 
 
 def _checked(plan: Instruments) -> Instruments:
