@@ -122,7 +122,10 @@ LIBRARIES = {
     "glib-hash-tables": Library(
         "glib2.0",
         headers=("glib", "."),
-        steps=(("sh", "-c", "touch config.h; cp $(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h ."),),
+        steps=(
+            ("sh", "-c",
+             "touch config.h; cp $(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h ."),
+        ),
         sources=("glib/ghash.c",),
         options=("-DGLIB_COMPILATION", "-I/usr/include/glib-2.0"),
         needs=("-lglib-2.0",),

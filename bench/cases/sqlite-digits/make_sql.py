@@ -1,4 +1,4 @@
-"""200,000 parts by their codes, which begin with two letters or with two digits, and 120 searches for the first letters of a code."""
+"""200,000 parts, whose codes begin with two letters or two digits, and 120 searches for the beginning of a code."""
 
 import random
 import sys

@@ -7,9 +7,7 @@ from pathlib import Path
 random.seed(9)
 folder = Path(sys.argv[1])
 names = ("chapter", "section", "appendix", "figure")
-rules = "".join(
-    f"rule {name} {{ strings: $line = /{name}\\.{{128,}}{name}/ condition: $line }}\n" for name in names
-)
+rules = "".join(f"rule {name} {{ strings: $line = /{name}\\.{{128,}}{name}/ condition: $line }}\n" for name in names)
 (folder / "contents.yar").write_text(rules)
 with (folder / "listing.txt").open("w") as listing:
     for row in range(3000):
