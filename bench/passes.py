@@ -81,7 +81,8 @@ def _pass(args: argparse.Namespace, tallies: dict[str, Tally]) -> None:
     at_once, part = _WAYS[args.way]
     left = {name: args.passes - tallies.setdefault(name, Tally()).runs for name in _files(args.tests)}
     wanted = [name for turn in range(args.passes, 0, -1) for name, times in left.items() if times >= turn]
-    end, stopped = time.monotonic() + args.seconds, []
+    end = time.monotonic() + args.seconds
+    stopped: list[bool] = []
 
     def run(slot: int) -> None:
         with cpu_quota(part, str(slot)) if part else contextlib.nullcontext() as group:
