@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import shutil
 import socket
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cache import SubjectError, cache_folder
+from bench.cpu_quota import ROOT, cpu_quota
 
 FOLDER = Path(__file__).parent
 _FLAGS = ("-O2", "-g", "-pthread", "-fno-omit-frame-pointer")
@@ -85,7 +85,7 @@ def prepared(situation: Situation, scratch: Path) -> Iterator[Commands]:
         "python": shutil.which("python3", path="/usr/bin:/bin") or sys.executable,  # which any user may run
         "port": str(_free_port()),
     }
-    with _quota(situation.cpu_quota) as group:
+    with cpu_quota(situation.cpu_quota) if situation.cpu_quota else contextlib.nullcontext(ROOT) as group:
         words["quota"] = str(group)
         texts = (situation.good, situation.bad, situation.ready, situation.drive)
         with _beside(_filled(situation.beside, words)):
@@ -129,32 +129,6 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
-
-
-@contextlib.contextmanager
-def _quota(cpus: float) -> Iterator[Path]:
-    """A control group that every user may enter, by version 2 of control groups or 1."""
-    root = Path("/sys/fs/cgroup")
-    if not cpus:
-        yield root
-        return
-    is_second = (root / "cgroup.controllers").exists()
-    group = (root if is_second else root / "cpu") / f"whyperf-bench-{os.getpid()}"
-    try:
-        group.mkdir()
-        if is_second:
-            (group / "cpu.max").write_text(f"{int(cpus * 100_000)} 100000")
-        else:
-            (group / "cpu.cfs_period_us").write_text("100000")
-            (group / "cpu.cfs_quota_us").write_text(str(int(cpus * 100_000)))
-        (group / "cgroup.procs").chmod(0o666)
-    except OSError as error:
-        raise SubjectError(f"No control group with a CPU quota can be made here: {error}.") from None
-    try:
-        yield group
-    finally:
-        with contextlib.suppress(OSError):
-            group.rmdir()
 
 
 def split(command: str) -> list[str]:

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from importlib import resources
 from pathlib import Path
 
@@ -22,8 +21,8 @@ NAME = "demo"
 SUMMARY = "a built-in slow program, recorded and diagnosed before your eyes"
 EXAMPLES = """\
 The program is orders.c, a shop's ledger: fast with 64 MB for its index, slower with 4096 MB. Recorded three times
-each, in turns; takes one to two minutes. The verdict is also written as a page, beside the program or in the folder
-given with -o.
+each, in turns; takes one to two minutes. The verdict is also written as a page. Recordings and page are kept beside
+the program until the next demo, or in the folder given with -o.
 """
 GOOD_ARGUMENT, BAD_ARGUMENT = "64", "4096"
 _FLAGS = ("-g", "-O2")
@@ -35,7 +34,11 @@ gets the smallest number of buckets, and find_customer() walks the long chains i
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=Path, help="keep the recordings and the page in this new folder"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        type=Path,
+        help="keep the recordings and the page in this new folder (default: beside the program)",
     )
 
 
@@ -47,13 +50,13 @@ def run(args: argparse.Namespace) -> int:
     print(f"The program's source is {program.with_suffix('.c')}. What is run now:\n", file=sys.stderr)
     print(f'  whyperf compare --prove "{good}" "{bad}"\n', file=sys.stderr, flush=True)
     parser = parser_for("compare", compare)
-    with tempfile.TemporaryDirectory(prefix="whyperf-demo-") as scratch:
-        folder = args.output or Path(scratch) / "recordings"
-        page = (args.output or program.parent) / "orders.html"
-        html = ["--html", str(page)] if is_installed() else []
-        sides = ["--prove", "--budget", _BUDGET, "--good", good, "--bad", bad]
-        chosen = parser.parse_args([*sides, "--runs", "3", "-o", str(folder), *html])
-        status = compare.record_and_diagnose(compare.plan_of(chosen), chosen, {Side.GOOD: [], Side.BAD: []})
+    folder = args.output or program.parent / "recordings"
+    if args.output is None:
+        shutil.rmtree(folder, ignore_errors=True)  # of the last demo
+    html = ["--html", str((args.output or program.parent) / "orders.html")] if is_installed() else []
+    sides = ["--prove", "--budget", _BUDGET, "--good", good, "--bad", bad]
+    chosen = parser.parse_args([*sides, "--runs", "3", "-o", str(folder), *html])
+    status = compare.record_and_diagnose(compare.plan_of(chosen), chosen, {Side.GOOD: [], Side.BAD: []})
     print(f"\n{_ANSWER}", file=sys.stderr)
     return status
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose import wording
@@ -23,6 +24,7 @@ from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.memory.compare import MemoryExcess, compare
 from whyperf.engines.memory.contexts import allocated
 from whyperf.engines.memory.findings import findings
+from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.quantities import in_bytes
 from whyperf.engines.run import ONE_RUN, Run
 from whyperf.recording.schemas.memory_tables import MemoryKind
@@ -86,7 +88,7 @@ class _Figures:
         )
         self._measures, self._runs = measures, (good, bad)
         self.resident = measures.memory
-        self.live = Measure(PEAK_BYTES, *(tuple(one.peak_bytes for one in side) for side in self._held))
+        self.live = peaks(*self._held)
         self.kept = Measure("kept_bytes", *(tuple(one.kept_bytes for one in side) for side in self._held))
         self.allocated = Measure(
             ALLOCATED_BYTES, *(tuple(float(one.weight[one.in_window].sum()) for one in side) for side in self._held)
@@ -96,22 +98,12 @@ class _Figures:
 
     def grown(self, settings: DiagnoseSettings) -> Measure | None:
         """What shows the growth: resident memory where it is known, else what is allocated at the peak."""
-        chosen = [(self._resident_if_known(),) * 2, (self._certainly_live, self.live)]
-        grew = [
-            one
-            for judged, one in chosen
-            if judged is not None and one is not None and judge(judged, settings.held_memory).change is Direction.GREW
-        ]
-        if not grew or (self._does_more_work(settings) and not self._grew_per_unit(settings)):
+        if self._does_more_work(settings) and not self._grew_per_unit(settings):
             return None
-        return grew[0]
-
-    @cached_property
-    def _certainly_live(self) -> Measure:
-        """Runs that allocate and free more often have a higher peak by chance alone."""
-        sides = (zip(held, runs, strict=True) for held, runs in zip(self._held, self._runs, strict=True))
-        least = (tuple(one.least_peak_bytes(_interval(run)) for one, run in side) for side in sides)
-        return Measure(PEAK_BYTES, *least)
+        resident = self._resident_if_known()
+        if resident is not None and judge(resident, settings.held_memory).change is Direction.GREW:
+            return resident
+        return self.live if peak_grew(*self._held, settings) else None
 
     @cached_property
     def kind(self) -> MemoryKind:
@@ -135,8 +127,8 @@ class _Figures:
 
     def more_work(self, settings: DiagnoseSettings) -> Measure | None:
         """Memory that grew, though not for each unit of work."""
-        grew = judge(self.live, settings.held_memory).change is Direction.GREW
-        return self.live if grew and self._does_more_work(settings) else None
+        grew = self._does_more_work(settings) and peak_grew(*self._held, settings)
+        return self.live if grew else None
 
     def _resident_if_known(self) -> Measure | None:
         return self.resident if min(*self.resident.good, *self.resident.bad) > 0 else None
@@ -154,8 +146,17 @@ class _Figures:
         return judge(Measure(PEAK_BYTES, *rows), settings.held_memory).change is Direction.GREW
 
 
-def _interval(run: Run) -> int:
-    return run.manifest.sampling.memory_interval
+def peaks(good: Sequence[Holdings], bad: Sequence[Holdings]) -> Measure:
+    return Measure(PEAK_BYTES, *(tuple(one.peak_bytes for one in side) for side in (good, bad)))
+
+
+def peak_grew(good: Sequence[Holdings], bad: Sequence[Holdings], settings: DiagnoseSettings) -> bool:
+    """Whether what is allocated at the peak grew by more than sampling explains. Runs that allocate and free more often
+    have a higher peak by chance alone; and a few runs may by chance differ less than their samples let expect."""
+    least = Measure(PEAK_BYTES, *(tuple(one.least_peak_bytes for one in side) for side in (good, bad)))
+    error = sqrt(sum(sum(one.peak_variance for one in side) / len(side) ** 2 for side in (good, bad)))
+    is_certain = peaks(good, bad).excess >= MemorySettings().least_sigma * error
+    return is_certain and judge(least, settings.held_memory).change is Direction.GREW
 
 
 def _explained(excess: MemoryExcess, figures: _Figures, found: bool) -> list[str]:

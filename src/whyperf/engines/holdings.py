@@ -40,6 +40,7 @@ class Holdings:
     touched: Floats  # part of it that was ever touched, by its pages; 1 where nobody knows
     sample: Ints  # row of `samples`
     window: tuple[int, int]
+    interval: int  # bytes from one sampled allocation to the next, on average
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -71,16 +72,27 @@ class Holdings:
     def peak_bytes(self) -> float:
         return float(self.weight[self.at_peak].sum())
 
-    def least_peak_bytes(self, interval: int) -> float:
+    @cached_property
+    def unsure(self) -> Floats:
+        """The chance that an allocation of this size is not sampled: large ones always are."""
+        chance: Floats = np.exp(-self.size / max(self.interval, 1))
+        return chance
+
+    @cached_property
+    def peak_variance(self) -> float:
+        """Of the bytes at the peak: another run of the same behaviour has other allocations sampled."""
+        return float((self.weight**2 * self.unsure)[self.at_peak].sum())
+
+    @cached_property
+    def least_peak_bytes(self) -> float:
         """Without what chance adds to the highest of many moments.
 
         The samples in use vary from moment to moment. Of K independent amounts with the deviation s the largest is
         beyond the mean by s * sqrt(2 ln K) at most, on average; K is how often all that is in use was replaced.
         """
-        unsure = np.exp(-self.size / max(interval, 1))
-        deviation = float(np.sqrt((self.weight**2 * unsure)[self.at_peak].sum()))
         replaced = float(self.weight[self.in_window].sum()) / max(self.peak_bytes, 1.0)
-        return max(0.0, self.peak_bytes - deviation * float(np.sqrt(2 * np.log(max(replaced, 1.0)))))
+        beyond = np.sqrt(2 * np.log(max(replaced, 1.0)) * self.peak_variance)
+        return max(0.0, self.peak_bytes - float(beyond))
 
     @cached_property
     def mean_bytes(self) -> float:
@@ -141,6 +153,7 @@ def holdings_of(recording: Recorded, kind: MemoryKind = MemoryKind.ALLOCATION) -
         weight=rows["weight"].astype(np.float64),
         sample=sample,
         window=(window.start, window.end),
+        interval=recording.manifest.sampling.memory_interval,
     )
 
 

@@ -80,6 +80,42 @@ def test_static_variables_may_lie_in_another_order(tmp_path: Path, flags: str) -
     assert ran_with(tmp_path, builds.bad, builds.good, ["f"]) == ran(builds.bad)
 
 
+# Names in one array each, in another order: an address is taken once, and the others are counted from it.
+NAMES = r"""
+#include <stdio.h>
+#include <string.h>
+static const char plain[] = "plain-and-long", lead[] = "lead", lag[] = "lag";
+__attribute__((noinline)) int which(const char *name) {
+#ifdef GOOD
+    return name == lead ? 1 : name == lag ? 2 : name == plain ? 3 : 0;
+#else
+    return name == lag ? 2 : name == lead ? 1 : name == plain ? 3 : 0;
+#endif
+}
+__attribute__((noinline)) int f(int n) {
+    int seen = 0;
+    for (int i = 0; i < n; i++) {
+        seen = seen * 4 + which(lead);
+        seen = seen * 4 + which(lag);
+        seen = seen * 4 + which(i & 1 ? plain : lag);
+        seen += strlen(i & 1 ? lead + 1 : lag);
+    }
+    return seen;
+}
+int main(void) { printf("%d\n", f(4)); }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("flags", ["-O2", "-O1", "-Os"])
+def test_constants_whose_addresses_are_taken_may_lie_in_another_order(
+    tmp_path: Path, flags: str, compiler: str
+) -> None:
+    builds = built(tmp_path, NAMES, flags, compiler=compiler)
+    assert ran_with(tmp_path, builds.good, builds.bad, ["f"]) == ran(builds.good)
+    assert ran_with(tmp_path, builds.bad, builds.good, ["f"]) == ran(builds.bad)
+
+
 @pytest.mark.parametrize(
     ("at", "said"),
     [

@@ -89,7 +89,7 @@ def change_of(contexts: MemoryContexts, nodes: Ints, amount: Amount = live) -> M
 
         mean = [sum(by_run(what)) / len(side) for what in (objects, allocated, live, kept, touched)]
         compared = by_run(amount)
-        squares = [float((amount(one) ** 2 * _unsure(one) * inside[one]).sum()) for one in side]
+        squares = [float((amount(one) ** 2 * one.held.unsure * inside[one]).sum()) for one in side]
         spread = float(np.var(compared, ddof=1)) / len(side) if len(side) > 1 else 0.0
         return Amounts(*mean), tuple(compared), max(sum(squares) / len(side) ** 2, spread)
 
@@ -100,15 +100,9 @@ def change_of(contexts: MemoryContexts, nodes: Ints, amount: Amount = live) -> M
     return MemoryChange(good, bad, good_runs, bad_runs, error, _reasons(good, bad, one_sample))
 
 
-def _unsure(one: PlacedHoldings) -> Floats:
-    """The chance that an allocation of this size is not sampled: large ones always are."""
-    unsure: Floats = np.exp(-one.held.size / max(one.run.manifest.sampling.memory_interval, 1))
-    return unsure
-
-
 def _largest_sample(contexts: MemoryContexts) -> float:
     """What one sample more of small objects would add."""
-    return float(max(one.run.manifest.sampling.memory_interval for one in (*contexts.good, *contexts.bad)))
+    return float(max(one.held.interval for one in (*contexts.good, *contexts.bad)))
 
 
 def _reasons(good: Amounts, bad: Amounts, one_sample: float) -> dict[GrowthReason, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.transplants.refused import RefusedError
 
 _PLAIN = 0x3B000000, 0x39000000  # at a positive distance, in units of what is accessed
@@ -16,6 +17,8 @@ _PAIR_FORM, _PAIR_KEEPS_REGISTER = 0x01800000, 0x01000000
 _PLAIN_KEPT = 0xC4C003FF  # what it shares with its form for small distances
 _UNITS = 0xFFF
 _PAIR_UNITS = 0x7F
+_SUBTRACT = 0xD1000000
+_REGISTERS = 0x3FF  # the two of an addition
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,11 @@ def _pair_scale(word: int) -> int:
 
 
 def at_distance(word: int, distance: int) -> int:
-    """The same access so far from the register."""
+    """The same access, or the address that it takes, so far from the register."""
+    if Form.ADD.holds(word):
+        if abs(distance) > _UNITS:
+            raise RefusedError("data that it uses lies too far apart in the other build")
+        return word & _REGISTERS | (Form.ADD.value[1] if distance >= 0 else _SUBTRACT) | abs(distance) << 10
     if word & _PLAIN[0] == _PLAIN[1]:
         units, rest = divmod(distance, 1 << scale_of(word))
         if not rest and 0 <= units <= _UNITS:

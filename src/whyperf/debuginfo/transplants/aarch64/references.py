@@ -38,6 +38,9 @@ class _Held:
     page_at: int
     low_at: int | None
     """None: only the page so far."""
+    counted_at: int | None = None
+    """Where a distance was added to a whole address."""
+    counted_from: int = 0
 
 
 _OTHER = _Held(0, 0, 0)
@@ -140,7 +143,8 @@ class _Follower:
 
     def _use(self, one: _Held) -> None:
         if one.low_at is not None and one is not _OTHER:
-            self._reached[one.page_at, one.low_at].add(ReferenceEnd(one.address, Use.ADDRESS))
+            end = ReferenceEnd(one.address, Use.ADDRESS, counted_from=one.counted_from, site=one.counted_at)
+            self._reached[one.page_at, one.low_at].add(end)
 
     @staticmethod
     def _bring(arriving: dict[int, _State], targets: list[int], state: _State) -> list[int]:
@@ -176,7 +180,9 @@ class _Follower:
             results = {words.first_register(word): frozenset({_Held(page, address, None)})}
         elif Form.ADD.holds(word) and state.get(base):
             understood.add(base)
-            held = frozenset(self._added(one, words.number_added(word), address) for one in _feasible(state[base]))
+            if len(found := _feasible(state[base])) > 1:
+                self._mixed.add(address)
+            held = frozenset(self._added(one, words.number_added(word), address) for one in found)
             results = {words.first_register(word): held if len(held) <= _MOST_HELD else frozenset()}
         elif (copied := _COPY.match(operands)) and mnemonic == "mov" and int(copied[2]) in state:
             understood.add(int(copied[2]))
@@ -214,11 +220,19 @@ class _Follower:
         address = one.address + number
         if one.low_at is None:
             self._pairs[one.page_at, at] = address, Use.ADDRESS, 1
-        return _Held(address, one.page_at, at if one.low_at is None else one.low_at)
+            return _Held(address, one.page_at, at)
+        self._count_on(one)
+        return _Held(address, one.page_at, one.low_at, at, one.address)
+
+    def _count_on(self, one: _Held) -> None:
+        """What is counted from there would move with it."""
+        if one.counted_at is not None:
+            self._mixed.add(one.counted_at)
 
     def _accessed(self, one: _Held, access: Access, at: int) -> None:
         target = one.address + access.distance
         if one.low_at is not None:
+            self._count_on(one)
             site = at if access.is_changeable else None
             end = ReferenceEnd(target, Use.ACCESS, access.size, one.address, site)
             self._reached[one.page_at, one.low_at].add(end)
