@@ -39,25 +39,10 @@ def debian_source(package: str) -> Path:
             run([*fetch, package], folder)
         except SubjectError:
             # Mirrors may list security updates whose sources they do not hold: the release's own will do.
-            release = platform.freedesktop_os_release()["VERSION_CODENAME"]
-            try:
-                run([*fetch, f"{package}/{release}"], folder)
-            except SubjectError:
-                _unpack_unsigned(folder)
+            run([*fetch, f"{package}/{platform.freedesktop_os_release()['VERSION_CODENAME']}"], folder)
 
     folder = kept(f"source-{package}", [package], make)
     return next(path for path in folder.iterdir() if path.is_dir())
-
-
-def _unpack_unsigned(folder: Path) -> None:
-    """What apt fetched before it missed the upstream's signature, which not every mirror holds."""
-    descriptions = sorted(folder.glob("*.dsc"))
-    if not descriptions:
-        raise SubjectError("The configured mirror does not hold the source package.")
-    description = descriptions[-1]
-    lines = description.read_text().splitlines(keepends=True)
-    description.write_text("".join(line for line in lines if not line.endswith(".asc\n")))
-    run(["dpkg-source", "--no-check", "--extract", description], folder)
 
 
 def _apt_options() -> list[str]:
