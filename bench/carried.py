@@ -78,6 +78,17 @@ def _lz4(distribution: str) -> Library:
     return Library(distribution, headers=("lz4libs",), sources=("lz4libs/lz4.c", "lz4libs/lz4hc.c"))
 
 
+def _yara(distribution: str, *more_modules: str) -> Library:
+    modules = ("elf", "math", "pe", "tests", "time", *more_modules)
+    parts = ("*.c", "proc/linux.c", *(f"modules/{name}/*.c" for name in modules))
+    return Library(
+        distribution,
+        headers=("yara/libyara/include", "yara/libyara"),
+        sources=tuple(f"yara/libyara/{part}" for part in parts),
+        options=("-D_GNU_SOURCE", "-DUSE_LINUX_PROC", "-DNDEBUG", "-DBUCKETS_128=1", "-DCHECKSUM_1B=1"),
+    )
+
+
 def _zstd(distribution: str) -> Library:
     return Library(distribution, headers=("zstd",), sources=("zstd/zstdlib.c",), options=("-DZSTD_MULTITHREAD",))
 
@@ -105,6 +116,19 @@ LIBRARIES = {
             ("make", "-s", f"-j{_JOBS}", "-Csrc"),
         ),
         made="src/.libs/libgdbm.a",
+        in_debian=True,
+    ),
+    # Its hash tables alone; all else is the system's.
+    "glib-hash-tables": Library(
+        "glib2.0",
+        headers=("glib", "."),
+        steps=(
+            ("sh", "-c",
+             "touch config.h; cp $(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h ."),
+        ),
+        sources=("glib/ghash.c",),
+        options=("-DGLIB_COMPILATION", "-I/usr/include/glib-2.0"),
+        needs=("-lglib-2.0",),
         in_debian=True,
     ),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
@@ -207,6 +231,8 @@ LIBRARIES = {
     ),
     "tinyxml2": Library("tinyxml2", headers=(".",), sources=("tinyxml2.cpp",), in_debian=True),
     "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
+    "yara-4.1": _yara("yara-python==4.1.3"),
+    "yara-4.2": _yara("yara-python==4.2.0", "console"),
     "zstd-1.5.1": _zstd("zstandard==0.17.0"),
     "zstd-1.5.2": _zstd("zstandard==0.18.0"),
 }  # fmt: skip

@@ -34,7 +34,7 @@ from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
-from whyperf.debuginfo.probes.stretches import stretches
+from whyperf.debuginfo.probes.stretches import bodies_of, stretches
 from whyperf.recording.schemas.call_tables import CallKind
 
 Edge = tuple[int, int]
@@ -179,7 +179,7 @@ def _by_callgrind(command: Sequence[str], file: Path) -> list[_Called]:
 def _compared(module: Path, plan: PatchPlan, counts: npt.NDArray[np.uint64], theirs: list[_Called]) -> Compared:
     elf, path = read_elf(module.resolve()), str(module.resolve())
     assert elf is not None
-    starts = [one.low for one in stretches(elf, Image(elf)) if not one.is_part]
+    starts = [one.low for one in stretches(elf, Image(elf), bodies_of(describe(str(module)))) if not one.is_part]
     known = set(starts)
     ours, by_pointer, entered = Counter[Edge](), Counter[int](), Counter[int]()
     sites = plan.sites[plan.sites["counter"] >= 0]

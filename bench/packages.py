@@ -58,6 +58,16 @@ PACKAGES = {
             ("sh", "-c", "{compiler} {flags} -o bzip2 bzip2.o libbz2.a"),
         ),
     ),
+    # Its awk alone.
+    "busybox": Recipe(
+        "busybox",
+        (
+            ("make", "-s", "allnoconfig"),
+            ("sed", "-i", "s/# CONFIG_AWK is not set/CONFIG_AWK=y/;s/# CONFIG_LFS is not set/CONFIG_LFS=y/", ".config"),
+            ("sh", "-c", "yes '' | make -s oldconfig"),
+            (*_MAKE, "CC={compiler}", "EXTRA_CFLAGS={flags}", "busybox_unstripped"),
+        ),
+    ),
     "byacc": Recipe("byacc", (_CONFIGURE, _MAKE)),
     "cmark": Recipe("cmark", ((*_CMAKE, "-DCMARK_TESTS=OFF", "-DCMARK_SHARED=OFF"), (*_MAKE, "-Cbuild", "cmark_exe"))),
     "coreutils": Recipe(

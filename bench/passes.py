@@ -62,13 +62,15 @@ def main() -> int:
     tallies = {name: Tally(**row) for name, row in kept.get(args.way, {}).items()}
     try:
         _pass(args, tallies)
+    except KeyboardInterrupt:
+        print("Stopped: what had ended by then is counted.", file=sys.stderr)
     finally:
         if args.go_on:
             rows = {name: vars(one) for name, one in sorted(tallies.items())}
             args.go_on.write_text(json.dumps({**kept, args.way: rows}, indent=1) + "\n")
     failed = {test: (times, one.runs) for one in tallies.values() for test, times in one.failed.items()}
     runs = sum(one.tests * one.runs for one in tallies.values())
-    passes = min(one.runs for one in tallies.values())
+    passes = min((one.runs for one in tallies.values()), default=0)
     print(f"{args.way}: {passes} passes of {len(tallies)} files, {runs:,} tests, {len(failed)} failed at least once")
     for test, (times, of) in sorted(failed.items()):
         print(f"  {times} of {of} times {test}")
@@ -80,6 +82,7 @@ def _pass(args: argparse.Namespace, tallies: dict[str, Tally]) -> None:
     left = {name: args.passes - tallies.setdefault(name, Tally()).runs for name in _files(args.tests)}
     wanted = [name for turn in range(args.passes, 0, -1) for name, times in left.items() if times >= turn]
     end = time.monotonic() + args.seconds
+    stopped: list[bool] = []
 
     def run(slot: int) -> None:
         with cpu_quota(part, str(slot)) if part else contextlib.nullcontext() as group:
@@ -87,14 +90,20 @@ def _pass(args: argparse.Namespace, tallies: dict[str, Tally]) -> None:
                 name = wanted.pop(0)
                 begun = time.monotonic()
                 results = results_of(name, args.cpu, group, args.logs)
+                if stopped:
+                    return  # Ctrl-C ends the tests too
                 tallies[name].add(results)
                 bad = [test for test, passed in results.items() if not passed]
                 said = "; ".join(bad) or "passed"
                 print(f"{name}: {len(results)} tests, {time.monotonic() - begun:.0f} s: {said}", flush=True)
 
     with ThreadPoolExecutor(at_once) as pool:
-        for done in [pool.submit(run, slot) for slot in range(at_once)]:
-            done.result()
+        try:
+            for done in [pool.submit(run, slot) for slot in range(at_once)]:
+                done.result()
+        except KeyboardInterrupt:
+            stopped.append(True)
+            raise
 
 
 def _files(tests: Sequence[str]) -> list[str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
+from whyperf.diagnose.case import Case
 from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import VerdictKind
+from whyperf.engines.run import Run
 
 # A little more CPU time, beyond doubt: far less than what the wall clock shows.
 BUSIER = [(words, seconds * 1.2) for words, seconds in STACKS]
@@ -63,3 +68,16 @@ def test_recorded_waits_tell_who_sleeps_from_who_waits_for_a_starved_thread():
     # AND the second got no CPU
     assert (joins.kind, joins.symptom.kind) == (VerdictKind.NONE, "external")
     assert "ready to run for 15.0 s more" in joins.symptom.sentence
+
+
+@pytest.mark.parametrize(("slower", "kind"), [(None, "wait"), (True, "wait"), (False, "cpu")])
+def test_kernel_events_tell_whether_anything_but_a_starved_thread_was_waited_for(monkeypatch, slower, kind):
+    # GIVEN more CPU time, and a main thread that waited longer while another thread queued for about as long
+    good = runs(STACKS, wall_s=4.0, main_cpu_wait_s=0.0)
+    bad = runs(BUSIER, wall_s=10.5, cpu_wait_s=6.0, main_cpu_wait_s=0.0)
+    # WHEN there are no kernel events, or they say that it waited longer, or that it did not
+    view = None if slower is None else SimpleNamespace(slower=slower, claims=lambda _: (), unit="run", unit_notes=list)
+    monkeypatch.setattr(Case, "contexts", view)
+    case = Case([Run(one) for one in good], [Run(one) for one in bad], DiagnoseSettings())
+    # THEN only the last leaves CPU time as the certain symptom
+    assert case.decide().symptom.kind == kind

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -160,9 +159,9 @@ def test_reading_ends_in_time(tmp_path: Path) -> None:
         file = tmp_path / f"{number}.c"
         file.write_text(f"/* {number} */\n" + "int f(int n) { if (n) return 1; return 2; }\n" * 20_000)
         wanted.append(FunctionInSource(str(file), 2, "f"))
-    start = time.monotonic()
+    start = sum(os.times()[:4])
     roles = roles_of(wanted, budget_s=0.5)
-    assert time.monotonic() - start < 5
+    assert sum(os.times()[:4]) - start < 5  # of CPU time, with that of children
     assert roles.unread > 0
 
 

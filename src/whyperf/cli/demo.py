@@ -34,7 +34,11 @@ gets the smallest number of buckets, and find_customer() walks the long chains i
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=Path, help="keep the recordings and the page in this new folder (default: beside the program)"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        type=Path,
+        help="keep the recordings and the page in this new folder (default: beside the program)",
     )
 
 

@@ -80,8 +80,16 @@ class Case:
         self.growth: TotalsGrowth = growth
         starved = if_starved_threads_delay(growth)
         self._may_be_starved = is_waited(growth, settings) and not is_waited(starved, settings)
-        if self._may_be_starved and self.recorded_waits and self._blocked_excess[1] is BlockedWaits.ALL:
-            self.growth = starved  # neither the outside world nor locks were waited for, but threads that got no CPU
+        if self._may_be_starved and self._waits_only_for_starved:
+            self.growth = starved
+
+    @property
+    def _waits_only_for_starved(self) -> bool:
+        """Whether it is known that threads waited for others that got no CPU, and for nothing else: no longer by kernel
+        events, which leave the run queue out, nor for the outside world or locks by samples of waiting threads."""
+        if self.recorded_waits:
+            return self._blocked_excess[1] is BlockedWaits.ALL
+        return self.contexts is not None and not self.contexts.slower
 
     @cached_property
     def _reference_s(self) -> float:

@@ -25,6 +25,7 @@ from whyperf.collect.tracer.traced import TracedMapping, TracedMappings, TracedP
 from whyperf.errors import WhyperfError
 from whyperf.recording.raw_log.chunks import ChunkReader
 from whyperf.recording.schemas.events import EventKind
+from whyperf.recording.sealed.reader import Recording
 
 
 @pytest.fixture
@@ -50,11 +51,9 @@ def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command, t
     # GIVEN a flight recorder, and something that happened after it was started
     assert "the flight recorder runs" in whyperf("trace", "start", "--size", "128M").stdout
     subprocess.run(["sh", "-c", "for i in 1 2 3 4 5; do sleep 0.2; done"], check=True)
-    subprocess.run(["timeout", "1", compiled("sleeper.c", tmp_path)], check=False)
     # WHEN it is dumped, and again later
     first = whyperf("trace", "dump", "-o", "first").stderr
-    subprocess.run(["sleep", "0.3"], check=True)
-    whyperf("trace", "dump", "-o", "second", "--last", "1s")
+    second = _dumped_with_stacks(whyperf, compiled("sleeper.c", tmp_path))
     # THEN both are recordings of their time
     assert "events of the last" in first
     recording = whyperf.recording("first")
@@ -62,17 +61,31 @@ def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command, t
     assert {"sleep", "sh"} <= names(recording)
     assert {EventKind.SWITCH, EventKind.SYSCALL, EventKind.EXEC, EventKind.FORK, EventKind.EXIT} <= kinds(recording)
     assert recording.manifest.totals.cpu_s > 0  # by samples
-    second = whyperf.recording("second")
     window = second.manifest.window
     assert (window.end - window.start) / 1e9 <= 1.05
     assert second.column("events", "time")[-1] > recording.column("events", "time")[-1]
     # and nobody who already ran has no name
     commands = recording.table("processes").column("command").to_pylist()
     assert sum(not command for command in commands) <= len(commands) // 10
-    # and programs that started later have stacks
-    kind, detail = recording.column("events", "kind"), recording.column("events", "detail")
-    asleep = ((kind == EventKind.SWITCH) & (detail == 230)).nonzero()[0].tolist()
-    assert any({"main", "deep"} <= set(path) for path in functions_on_stacks(recording, asleep))
+
+
+def _dumped_with_stacks(whyperf: Command, program: Path) -> Recording:
+    """A dump of the last second of a program that sleeps deep in its stack: the daemon has to learn of it first, which
+    takes longer on a busy machine."""
+    until = time.monotonic() + PATIENCE_S / 2
+    with subprocess.Popen([program], stdout=subprocess.DEVNULL) as sleeper:
+        try:
+            while True:
+                time.sleep(1.0)
+                whyperf("trace", "dump", "-o", "second", "--force", "--last", "1s")
+                recording = whyperf.recording("second")
+                kind, detail = recording.column("events", "kind"), recording.column("events", "detail")
+                asleep = ((kind == EventKind.SWITCH) & (detail == 230)).nonzero()[0].tolist()
+                if any({"main", "deep"} <= set(path) for path in functions_on_stacks(recording, asleep)):
+                    return recording
+                assert time.monotonic() < until, "programs that started later have no stacks"
+        finally:
+            sleeper.kill()
 
 
 @needs_bpf

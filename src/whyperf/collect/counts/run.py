@@ -80,7 +80,7 @@ def record_counts(
         )
     if lifecycle.drive is not None:
         command_line(lifecycle.drive, environment)
-    plans = list(plans_for(files_of(plain, environment), cache_folder("plans")))
+    plans = list(plans_for(files_of(plain, environment), cache_folder("plans-2")))
     named = unit or ("unit" if lifecycle.drive else "run")
     with contextlib.ExitStack() as held:
         folder = folders.create(path, force=force)

@@ -1,15 +1,19 @@
-"""Stretches of code with unwind rows: functions, and the parts that were split off them.
+"""Stretches of code: functions, and the parts that were split off them.
 
 Their entries in `.eh_frame` also say where exceptions land (by way of the table for the language's run-time library),
-and whether the stretch starts in the midst of a function: with something on the stack already.
+and whether the stretch starts in the midst of a function: with something on the stack already. Of functions that were
+compiled without such entries debug information tells where they lie; no exception lands there.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.code_maps.places import lines_at
 from whyperf.debuginfo.code_maps.unwind_index import unwind_ranges
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
@@ -42,8 +46,38 @@ class DamagedError(Exception):
     """What is read is not as expected."""
 
 
-def stretches(elf: ElfFile, image: Image) -> Iterator[Stretch]:
-    """In order of their addresses, without overlaps."""
+def stretches(elf: ElfFile, image: Image, bodies: Iterable[Stretch] = ()) -> Iterator[Stretch]:
+    """In order of their addresses, without overlaps. `bodies` count where there are no unwind rows."""
+    with_rows = list(_with_rows(elf, image))
+    if not with_rows:
+        return iter(())  # what cannot be read may be there
+    return _joined(with_rows, bodies)
+
+
+def bodies_of(binary: Binary) -> Iterator[Stretch]:
+    """Of the functions that compilers tell the lines of: assembly has none."""
+    code = binary.code
+    entries = code.scope_entry[code.body_scope].tolist()
+    lines = lines_at(code, code.body_low)[1].tolist()
+    for low, high, entry, line in zip(code.body_low.tolist(), code.body_high.tolist(), entries, lines, strict=True):
+        if line > 0:
+            yield Stretch(low, high, frozenset(), low != entry)
+
+
+def _joined(with_rows: list[Stretch], bodies: Iterable[Stretch]) -> Iterator[Stretch]:
+    lows = [one.low for one in with_rows]
+    found, last = list(with_rows), 0
+    for body in sorted(bodies, key=lambda one: (one.low, one.high)):
+        row = bisect_right(lows, body.low) - 1
+        before = with_rows[row].high if row >= 0 else 0
+        after = lows[row + 1] if row + 1 < len(lows) else body.high
+        if max(before, last) <= body.low < body.high <= after:
+            found.append(body)
+            last = body.high
+    return iter(sorted(found, key=lambda one: one.low))
+
+
+def _with_rows(elf: ElfFile, image: Image) -> Iterator[Stretch]:
     ranges = unwind_ranges(elf)
     machine = machine_of(elf)
     entries = _Entries(image, machine.registers.depth_at_entry if machine is not None else 0)

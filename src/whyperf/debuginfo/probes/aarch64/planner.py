@@ -17,6 +17,7 @@ from whyperf.debuginfo.probes.aarch64.survey import SurveyedCode, iterating, sur
 from whyperf.debuginfo.probes.aarch64.words import Form
 from whyperf.debuginfo.probes.back_edges import BackEdge
 from whyperf.debuginfo.probes.plan_file import PlanFlags, Planned
+from whyperf.debuginfo.probes.stretches import bodies_of
 from whyperf.debuginfo.probes.survey import Leaving, SurveyedFunction, split_off_parts, tail_jumps
 from whyperf.recording.schemas.call_tables import CallKind, NotCounted
 
@@ -34,7 +35,7 @@ class _Planner:
         assert binary.elf is not None
         self._elf, self._imports, self._kinds = binary.elf, image.imports, kinds
         self._looped = looped
-        self._code = SurveyedCode(binary.elf, image)
+        self._code = SurveyedCode(binary.elf, image, bodies_of(binary))
         self._survey = survey(binary.elf, image, self._code)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))
         self._tails = tail_jumps(binary, self._survey.functions, self._parts)

@@ -6,7 +6,7 @@ that are loaded from among the code, and jumps and calls that lead out of the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,8 +44,8 @@ class SurveyedCode:
     """The words of a file's executable segments as a column. Linkers put constants there, too: what lies in no
     stretch is not looked at."""
 
-    def __init__(self, elf: ElfFile, image: Image) -> None:
-        self.stretches = list(stretches(elf, image))
+    def __init__(self, elf: ElfFile, image: Image, bodies: Iterable[Stretch] = ()) -> None:
+        self.stretches = list(stretches(elf, image, bodies))
         self.low = np.array([one.low for one in self.stretches], np.int64)
         self.high = np.array([one.high for one in self.stretches], np.int64)
         parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]

@@ -17,6 +17,7 @@ from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.machine import Row
 from whyperf.debuginfo.machines.x86_64.control import instructions
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PlanFlags, Planned
+from whyperf.debuginfo.probes.stretches import bodies_of
 from whyperf.debuginfo.probes.survey import split_off_parts, tail_jumps
 from whyperf.debuginfo.probes.x86_64.entries import entry_run
 from whyperf.debuginfo.probes.x86_64.flags import flags_are_used
@@ -41,7 +42,9 @@ class _Planner:
     def __init__(self, binary: Binary, image: Image, kinds: frozenset[CallKind], looped: frozenset[int]) -> None:
         assert binary.elf is not None
         self._binary, self._elf, self._image, self._kinds = binary, binary.elf, image, kinds
-        self._survey = survey(binary.elf, image, with_loops=CallKind.ITERATION in kinds, looped=looped)
+        self._survey = survey(
+            binary.elf, image, bodies_of(binary), with_loops=CallKind.ITERATION in kinds, looped=looped
+        )
         # Signed, as the numbers that are looked up: else numpy would convert all of them at every look.
         self._entered = self._survey.entered.astype(np.int64)
         self._parts = frozenset(split_off_parts(self._survey.functions, self._survey.pointed))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,9 +86,16 @@ class X86Survey:
     uses_gs: bool = False
 
 
-def survey(elf: ElfFile, image: Image, *, with_loops: bool, looped: frozenset[int] = frozenset()) -> X86Survey:
+def survey(
+    elf: ElfFile,
+    image: Image,
+    bodies: Iterable[Stretch] = (),
+    *,
+    with_loops: bool,
+    looped: frozenset[int] = frozenset(),
+) -> X86Survey:
     """With the loops of all functions, or of those that begin where `looped` says."""
-    return _Surveyor(elf, image, with_loops, looped).survey()
+    return _Surveyor(elf, image, with_loops, looped).survey(bodies)
 
 
 class _Surveyor:
@@ -103,8 +110,8 @@ class _Surveyor:
         self._jumped: set[int] = set()
         self._named: set[int] = set()
 
-    def survey(self) -> X86Survey:
-        for stretch in stretches(self._elf, self._image):
+    def survey(self, bodies: Iterable[Stretch]) -> X86Survey:
+        for stretch in stretches(self._elf, self._image, bodies):
             function = self._function(stretch)
             if function is None:
                 self._found.not_understood.append(stretch)
