@@ -157,7 +157,7 @@ bench-import: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## ho
 	$(BIN)/python -m bench.import_speed
 
 bench-fuzz: $(STAMPS)/installed $(STAMPS)/tools ## an hour more of mutated recordings, logs and imported files: tracebacks, hangs, memory
-	$(BIN)/python -m bench.fuzz --seconds 3600 --sanitized --go-on .cache/bench/fuzz.json
+	$(BIN)/python -m bench.fuzz --seconds 3600 --sanitized --seed 20 --go-on bench/fuzz/pieces.json
 
 bench-kernel-events: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## what kernel events cost, beside perf and strace (as root)
 	$(BIN)/python -m bench.speed.kernel_events

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import resource
 import select
@@ -19,6 +20,7 @@ from unittest import mock
 _CRASHED = 99
 _RESULTS = (0, 3, 4)  # what a whole input can lead to
 _MEMORY = 2 << 30  # beyond what the parent has mapped
+_PATIENCE = 15  # seconds for a second of CPU time: a load of 8, and more
 _KEPT_FRAMES = 3
 
 
@@ -43,22 +45,23 @@ def run_here(arguments: Sequence[str]) -> None:
 
 
 def run(arguments: Sequence[str], limit_s: float) -> Outcome:
-    """Forked, so that what a command loads and compiles is there already."""
+    """Forked, so that what a command loads and compiles is there already. The limit is of CPU time, so that a busy
+    machine is not taken for a hang; of time it may take many times that."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _in_child(arguments, writing)
+        _in_child(arguments, writing, limit_s)
     os.close(writing)
     try:
-        said, timed_out = _hear(reading, child, limit_s)
+        said, timed_out = _hear(reading, child, _PATIENCE * limit_s)
     finally:
         os.close(reading)
     _, status, usage = os.wait4(child, 0)
     seconds = usage.ru_utime + usage.ru_stime
     code = os.waitstatus_to_exitcode(status)
-    if timed_out:
+    if timed_out or code == -signal.SIGXCPU:
         return Outcome(f"hang: more than {limit_s:g} s", said, seconds)
     if code < 0:
         return Outcome(_death(-code, said), said, seconds)
@@ -79,7 +82,7 @@ def _hear(reading: int, child: int, limit_s: float) -> tuple[str, bool]:
     return heard.decode(errors="replace"), True
 
 
-def _in_child(arguments: Sequence[str], writing: int) -> None:
+def _in_child(arguments: Sequence[str], writing: int, limit_s: float) -> None:
     status = _CRASHED
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -88,6 +91,7 @@ def _in_child(arguments: Sequence[str], writing: int) -> None:
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (mapped + _MEMORY, mapped + _MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit_s), math.ceil(limit_s) + 1))
         os.environ["WHYPERF_DEBUG"] = "1"
         from whyperf.cli.main import main
 

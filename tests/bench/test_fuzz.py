@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from bench.fuzz.fuzzing import fuzzer
 from bench.fuzz.running import run
@@ -36,6 +38,15 @@ def test_what_is_no_sentence_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("whyperf.cli.main.main", endless)
     assert run(["info", "x"], 0.5).problem.startswith("hang")
+    monkeypatch.setattr("whyperf.cli.main.main", lambda _arguments: time.sleep(60))
+    assert run(["info", "x"], 0.1).problem.startswith("hang")
+
+    def starved(_arguments: object) -> int:
+        time.sleep(1.0)
+        return 0
+
+    monkeypatch.setattr("whyperf.cli.main.main", starved)
+    assert run(["info", "x"], 0.5).problem == ""
 
     def greedy(_arguments: object) -> int:
         return len(bytearray(1 << 40))

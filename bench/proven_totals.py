@@ -1,0 +1,74 @@
+"""`python -m bench.proven_totals`: what `bench.proven --write` found, added up: how often a link is proven, and what
+that took.
+
+A case ends in a value when a way back is shown and no function of another build is proven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+_HERE = Path(__file__).parent
+SETS = ("development", "sixth", "seventh", "eighth", "ninth")
+
+
+@dataclass(frozen=True)
+class Total:
+    name: str
+    cases: int
+    first: int
+    functions: int  # cases with a proven function of another build
+    values: int  # cases that end in a value
+    proven: int  # of those, with a proven link
+    triggers: int  # of those, with no proven link and a trigger
+    seconds: tuple[float, float]  # in the middle, and the longest
+    runs: tuple[float, float]
+
+
+def total(name: str, rows: Sequence[dict[str, Any]]) -> Total:
+    """Rows of `bench.proven`; those that could not be measured are left out."""
+    rows = [row for row in rows if not row["failed"]]
+    functions = [row for row in rows if _found(row, "proven", "function") or _found(row, "proven", "variable")]
+    values = [row for row in rows if row["chain"] and row not in functions]
+    proven = [row for row in values if _found(row, "proven", "value")]
+    triggers = [row for row in values if row not in proven and _found(row, "trigger", "value")]
+    seconds, runs = ([row[what] for row in rows] or [0] for what in ("seconds", "runs"))
+    return Total(
+        name,
+        len(rows),
+        sum(row["proven"] == 1 for row in rows),
+        len(functions),
+        len(values),
+        len(proven),
+        len(triggers),
+        (median(seconds), max(seconds)),
+        (median(runs), max(runs)),
+    )
+
+
+def _found(row: dict[str, Any], finding: str, means: str) -> bool:
+    return any(one.startswith(f"{finding} {means} ") for one in row["findings"])
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    written = {name: _HERE / f"proven-{name}.json" for name in SETS}
+    rows = {name: json.loads(file.read_text()) for name, file in written.items() if file.exists()}
+    rows["all"] = [row for one in rows.values() for row in one]
+    print("| set | cases | cause first | function proven | ends in a value | link proven | trigger | seconds | runs |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, ones in rows.items():
+        of = total(name, ones)
+        took = [f"{of.seconds[0]:.0f} (most {of.seconds[1]:.0f})", f"{of.runs[0]:g} (most {of.runs[1]:g})"]
+        counts = [of.cases, of.first, of.functions, of.values, of.proven, of.triggers]
+        print("|", " | ".join([name, *map(str, counts), *took]), "|")
+
+
+if __name__ == "__main__":
+    main()
