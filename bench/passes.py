@@ -3,7 +3,7 @@
 There are two ways. `crowd`: nine at once on one CPU, so that each has a load of 8 beside it. `quarter`: four at once,
 each pinned to a CPU of which it may use a quarter, as in a small container (as root).
 
-    python -m bench.passes --way crowd --go-on passes.json --seconds 3600
+    python -m bench.passes --way crowd --go-on bench/passes.json --seconds 3600
 
 A pass takes about an hour on one CPU. With --go-on the tests that ran least often come first.
 """
@@ -17,9 +17,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,16 +59,12 @@ def main() -> int:
     parser.add_argument("--go-on", metavar="FILE", type=Path, help="add to what earlier pieces found")
     parser.add_argument("--logs", metavar="FOLDER", type=Path, help="keep what failed tests printed")
     args = parser.parse_args()
-    kept = json.loads(args.go_on.read_text()) if args.go_on and args.go_on.exists() else {}
-    tallies = {name: Tally(**row) for name, row in kept.get(args.way, {}).items()}
+    ways = read(args.go_on)
+    tallies = ways.setdefault(args.way, {})
     try:
-        _pass(args, tallies)
+        _pass(args, tallies, lambda: write(args.go_on, ways))
     except KeyboardInterrupt:
         print("Stopped: what had ended by then is counted.", file=sys.stderr)
-    finally:
-        if args.go_on:
-            rows = {name: vars(one) for name, one in sorted(tallies.items())}
-            args.go_on.write_text(json.dumps({**kept, args.way: rows}, indent=1) + "\n")
     failed = {test: (times, one.runs) for one in tallies.values() for test, times in one.failed.items()}
     runs = sum(one.tests * one.runs for one in tallies.values())
     passes = min((one.runs for one in tallies.values()), default=0)
@@ -77,12 +74,27 @@ def main() -> int:
     return int(bool(failed))
 
 
-def _pass(args: argparse.Namespace, tallies: dict[str, Tally]) -> None:
+def read(file: Path | None) -> dict[str, dict[str, Tally]]:
+    """By way and file of tests."""
+    kept = json.loads(file.read_text()) if file and file.exists() else {}
+    return {way: {name: Tally(**row) for name, row in rows.items()} for way, rows in kept.items()}
+
+
+def write(file: Path | None, ways: Mapping[str, Mapping[str, Tally]]) -> None:
+    """Files of tests that ran."""
+    if file is None:
+        return
+    ran = {way: {name: vars(one) for name, one in sorted(rows.items()) if one.runs} for way, rows in ways.items()}
+    file.write_text(json.dumps(ran, indent=1) + "\n")
+
+
+def _pass(args: argparse.Namespace, tallies: dict[str, Tally], keep: Callable[[], None]) -> None:
     at_once, part = _WAYS[args.way]
     left = {name: args.passes - tallies.setdefault(name, Tally()).runs for name in _files(args.tests)}
     wanted = [name for turn in range(args.passes, 0, -1) for name, times in left.items() if times >= turn]
     end = time.monotonic() + args.seconds
     stopped: list[bool] = []
+    one_writes = threading.Lock()
 
     def run(slot: int) -> None:
         with cpu_quota(part, str(slot)) if part else contextlib.nullcontext() as group:
@@ -92,7 +104,9 @@ def _pass(args: argparse.Namespace, tallies: dict[str, Tally]) -> None:
                 results = results_of(name, args.cpu, group, args.logs)
                 if stopped:
                     return  # Ctrl-C ends the tests too
-                tallies[name].add(results)
+                with one_writes:
+                    tallies[name].add(results)
+                    keep()
                 bad = [test for test, passed in results.items() if not passed]
                 said = "; ".join(bad) or "passed"
                 print(f"{name}: {len(results)} tests, {time.monotonic() - begun:.0f} s: {said}", flush=True)

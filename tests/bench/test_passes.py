@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench.cpu_quota import cpu_quota
-from bench.passes import Tally, results_of
+from bench.passes import Tally, read, results_of, write
 
 TESTS = """
 import os, pytest
@@ -39,6 +39,14 @@ def test_failures_are_counted_and_their_output_kept(tmp_path: Path) -> None:
     assert (tally.runs, tally.tests) == (2, 3)
     assert tally.failed == {f"{file}::test_wrong": 2, f"{file}::test_without_fixture": 2}
     assert len(list(logs.iterdir())) == 2
+
+
+def test_what_ran_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "passes.json"
+    assert read(file) == {}
+    ran = {"tests/a.py": Tally(2, 3, {"tests/a.py::test_b": 1, "tests/a.py::test_c": 2}), "tests/d.py": Tally(1, 1)}
+    write(file, {"crowd": {**ran, "tests/later.py": Tally()}, "quarter": {}})
+    assert read(file) == {"crowd": ran, "quarter": {}}
 
 
 def test_a_process_that_dies_has_failed(tmp_path: Path) -> None:
