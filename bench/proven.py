@@ -5,7 +5,7 @@ without it, calls counted.
     python -m bench.proven CASE ...           # others
     python -m bench.proven --set blind        # a set whose truth was committed before its first run
 
-Prints a row a case and writes all of it as JSON with --write.
+Prints a row a case, and writes all of it as JSON with --write; `python -m bench.proven_totals` adds that up.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--set", dest="of_set", help="cases whose case.toml names this set")
     parser.add_argument("--runs", type=int, default=3, help="pairs of first runs")
     parser.add_argument("--budget", default="4m")
-    parser.add_argument("--write", action="store_true", help="write proven-SET.json")
+    parser.add_argument("--write", metavar="FILE", type=Path, help="keep the rows as JSON, after every case")
     args = parser.parse_args()
     rows = []
     for name in args.cases or _named(args.of_set):
@@ -132,10 +132,9 @@ def main() -> None:
             row = Row(name, (), None, None, False, (), "", (), 0, 0.0, str(error).splitlines()[0][:120])
         rows.append(row)
         show([row])
+        if args.write:
+            args.write.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     show(rows)
-    if args.write:
-        results = Path(__file__).parent / f"proven-{args.of_set or 'development'}.json"
-        results.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
 
 
 def _named(of_set: str | None) -> Sequence[str]:

@@ -1,5 +1,5 @@
-"""`python -m bench.proven_totals`: what `bench.proven --write` found, added up: how often a link is proven, and what
-that took.
+"""`python -m bench.proven_totals [FILE...]`: what `bench.proven --write` found, added up: how often a link is proven,
+and what that took. Without files: what the first runs of the blind sets found.
 
 A case ends in a value when a way back is shown and no function of another build is proven.
 """
@@ -14,8 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_HERE = Path(__file__).parent
-SETS = ("development", "sixth", "seventh", "eighth", "ninth")
+_KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in ("sixth", "seventh", "eighth", "ninth")]
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,10 @@ def _found(row: dict[str, Any], finding: str, means: str) -> bool:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    written = {name: _HERE / f"proven-{name}.json" for name in SETS}
-    rows = {name: json.loads(file.read_text()) for name, file in written.items() if file.exists()}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, default=_KEPT)
+    files = parser.parse_args().files
+    rows = {file.stem.removeprefix("proven-"): json.loads(file.read_text()) for file in files}
     rows["all"] = [row for one in rows.values() for row in one]
     print("| set | cases | cause first | function proven | ends in a value | link proven | trigger | seconds | runs |")
     print("|---|---|---|---|---|---|---|---|---|")
