@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.importers import imported as ours
 from tests.shared_cache import SHARED_CACHE
+from whyperf.collect.perf_record import process
 from whyperf.collect.perf_record.run import record_with_perf
 from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.target.program import Program
@@ -109,10 +111,22 @@ def test_without_perf_the_sentence_names_the_package(
     assert not (tmp_path / "recording").exists()
 
 
-def without_bpf(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def test_without_tracefs_the_sentence_says_how_to_mount_it(
+    ledger: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_TRACEFS", (tmp_path / "tracing",))
+
+    with pytest.raises(WhyperfError, match="tracefs is not mounted") as refused:
+        record(tmp_path, ledger["fp"])
+
+    assert "mount -t tracefs" in (refused.value.next_command or "")
+    assert not (tmp_path / "recording").exists()
+
+
+def without_bpf(folder: Path, *arguments: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """whyperf on a kernel that permits root everything but BPF."""
     sandbox = [sys.executable, str(SANDBOX), "--deny", "EPERM", "--only", "bpf", "--"]
-    command = [*sandbox, sys.executable, "-m", "whyperf", *arguments]
+    command = [*before, *sandbox, sys.executable, "-m", "whyperf", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -125,6 +139,20 @@ def test_root_without_bpf_records_by_perf_and_says_so(ledger: dict[str, Path], t
     assert "recorded by perf" in done.stderr
     trace = Recording(tmp_path / "traced").manifest.trace
     assert trace is not None and trace.source == "perf"
+
+
+def test_kernel_events_are_there_where_nobody_has_mounted_tracefs(tmp_path: Path) -> None:
+    # GIVEN a fresh machine: tracefs is hidden by an empty folder in a namespace of our own
+    unmount = "umount -l /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; test ! -e /sys/kernel/tracing/events"
+    fresh = ["unshare", "--mount", "sh", "-c", f'{unmount} && exec "$@"', "sh"]
+
+    # WHEN a program that sleeps is traced
+    done = without_bpf(tmp_path, "record", "--trace", "-o", "traced", "--", "sleep", "0.1", before=fresh)
+
+    # THEN its switches and system calls were recorded
+    assert done.returncode == 0, done.stderr
+    kinds = set(Recording(tmp_path / "traced").column("events", "kind").tolist())
+    assert {EventKind.SWITCH, EventKind.SYSCALL} <= kinds
 
 
 def test_root_without_bpf_compares_by_perf(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ _TRACEPOINTS = {
     "block:block_rq_issue": "/call-graph=no/",
     "block:block_rq_complete": "/call-graph=no/",
 }
+_TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class PerfProcess:
             raise WhyperfError(
                 "Without BPF kernel events need perf, which is not installed.", "sudo apt-get install linux-perf"
             )
+        _mount_tracefs(perf)
         with contextlib.ExitStack() as ours:
             commands, self._commands = os.pipe()
             ours.callback(os.close, commands)
@@ -143,7 +145,22 @@ def _options(file: Path, scope: Scope, sample_hz: int) -> list[str]:
     ]
 
 
+def _mount_tracefs(perf: str) -> None:
+    """Where nobody has: perf does so for the first tracepoint that it is asked for, but which there are is known only
+    afterwards."""
+    if not _has_tracepoints():
+        subprocess.run([perf, "stat", "-e", next(iter(_TRACEPOINTS)), "true"], capture_output=True, check=False)
+    if not _has_tracepoints():
+        raise WhyperfError(
+            "perf cannot record kernel events here: tracefs is not mounted.",
+            f"sudo mount -t tracefs none {_TRACEFS[0]}",
+        )
+
+
+def _has_tracepoints() -> bool:
+    return any((folder / "events").is_dir() for folder in _TRACEFS)
+
+
 def _exists(tracepoint: str) -> bool:
     system, _, name = tracepoint.partition(":")
-    folders = (Path("/sys/kernel/tracing/events"), Path("/sys/kernel/debug/tracing/events"))
-    return any((folder / system / name).is_dir() for folder in folders)
+    return any((folder / "events" / system / name).is_dir() for folder in _TRACEFS)
