@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.expected_skips import is_expected
+from tests.tried_again import may_be_tried_again
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -61,15 +62,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.getoption("no_programs") and _room(collection_path) in _OF_PROCESSES else None
 
 
-def _is_about_harm(path: Path) -> bool:
-    """Whether a target that crashes or hangs fails its tests: once is enough."""
-    inside = path.relative_to(Path(__file__).parent).as_posix()
-    return inside.startswith(("transparency/", "native/sampler/", "native/memory/"))
+def _inside(path: Path) -> str:
+    return path.relative_to(Path(__file__).parent).as_posix()
 
 
 def _room(path: Path) -> str:
-    inside = path.relative_to(Path(__file__).parent).parts
-    return inside[0] if inside else ""
+    return _inside(path).partition("/")[0]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -79,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _room(item.path) in _OF_PROCESSES:
             item.add_marker("process")
-        if item.get_closest_marker("process") and not _is_about_harm(item.path):
+        if may_be_tried_again(_inside(item.path)):
             item.add_marker(pytest.mark.flaky(reruns=2))
 
 
