@@ -15,14 +15,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.probed import observed_sites
 from whyperf.collect.observation.run import observe
-from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
+from whyperf.collect.observation.sites import ObservationLimits
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import executed_file, find_program
-from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
-from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.machines import machine_of
-from whyperf.debuginfo.probes.stretches import stretches
+from whyperf.debuginfo.elf_files.elf import read_elf
 
 _SITES = 3000
 _SECONDS = 120.0
@@ -68,7 +66,7 @@ def _compared(command: list[str], seed: int) -> bool:
     program = find_program(command, environment)
     elf = read_elf(executed_file(program).resolve())
     assert elf is not None
-    sites = _sites(elf, seed)
+    sites = observed_sites([elf], _SITES, seed)
     plain, seen = (
         observe(
             program, some, lifecycle=Lifecycle(), environment=environment, limits=ObservationLimits(seconds=_SECONDS)
@@ -83,18 +81,6 @@ def _compared(command: list[str], seed: int) -> bool:
         flush=True,
     )
     return same
-
-
-def _sites(elf: ElfFile, seed: int) -> list[ObservedSite]:
-    machine, image, chosen = machine_of(elf), Image(elf), random.Random(seed)
-    assert machine is not None
-    every = list(stretches(elf, image))
-    found: set[int] = set()
-    while len(found) < _SITES and every:
-        stretch = every.pop(chosen.randrange(len(every)))
-        rows = [row[0] for row in machine.rows(image.read(stretch.low, stretch.high - stretch.low), stretch.low)]
-        found.update(chosen.sample(rows, max(1, len(rows) // 4)))
-    return [ObservedSite(elf.path, address, after=chosen.random() < 0.5, register=0) for address in sorted(found)]
 
 
 if __name__ == "__main__":

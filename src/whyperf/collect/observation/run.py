@@ -57,11 +57,13 @@ def observe(
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     limits: ObservationLimits = ObservationLimits(),  # noqa: B008 (frozen)
+    capture_output: bool = True,
     on_tick: Callable[[], None] = lambda: None,
 ) -> Observed:
     """Runs `program` and records what it holds at `sites` and who writes to `watches`; values are forced where sites
     say so, and functions of another build run where `transplants` say so (an empty one: the run is as those with some).
-    Addresses are the same in every such run with the same environment, unless the system forbids that.
+    Addresses are the same in every such run with the same environment, unless the system forbids that. Without
+    `capture_output` the program has our own streams, and nothing is known of what it prints.
 
     WhyperfError where nothing can be loaded into the program, or addresses cannot be watched.
     """
@@ -87,7 +89,7 @@ def observe(
                 DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun(),
                 lifecycle=lifecycle,
                 environment=environment,
-                capture_output=True,
+                capture_output=capture_output,
                 on_tick=on_tick,
                 spawn_target=starting.start,
             )
