@@ -65,7 +65,7 @@ def _observed(command: list[str], files: Sequence[Path]) -> tuple[int, dict[str,
         "placed": sum(seen.placed),
         "passed": sum(count > 0 for count in seen.hits),
         "times": sum(seen.hits),
-        "notes": seen.notes,
+        "notes": [*seen.notes, *seen.unseen],
     }
     return seen.status, said
 

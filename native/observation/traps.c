@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "observation/observation.h"
 #include "observation/peek.h"
 #include "observation/places.h"
 #include "observation/record_file.h"
@@ -132,10 +133,19 @@ static void after(struct place *place, ucontext_t *context) {
 
 bool trap_handled(void *context) {
     bool is_after;
-    struct place *place = place_at(trap_address(context), &is_after);
-    if (!place || (!is_after && !place->row_count))
-        return false;
     int saved_errno = errno;
+    struct place *place = place_at(trap_address(context), &is_after);
+    if (!place) {
+        bool was_ours = place_was_at(trap_address(context));
+        if (was_ours)
+            go_on_at(context, trap_address(context));
+        errno = saved_errno;
+        return was_ours;
+    }
+    if (!is_after && !place->row_count)
+        return false;
+    if (record_file_is_parents())
+        observation_begins_in_child();
     if (is_handling) { // what we call ourselves holds a site
         go_on_at(context, is_after ? place->after + trap_bytes : place->stub);
         return true;
