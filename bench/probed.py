@@ -56,7 +56,7 @@ def main() -> int:
 def _observed(command: list[str], files: Sequence[Path]) -> tuple[int, dict[str, object]]:
     environment = dict(os.environ)
     program = find_program(command, environment)
-    own = files or [path for word in (program.path, *command[1:]) if (path := Path(word)).is_file()]
+    own = files or [Path(word) for word in (program.path, *command[1:])]
     sites = observed_sites(_elf_files(own), _OWN_SITES)
     libraries = {Path(path) for path in paths_of(program, environment)} - {site.module for site in sites}
     sites += observed_sites(_elf_files(sorted(libraries)), MOST_SITES - len(sites))

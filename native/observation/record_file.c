@@ -59,7 +59,7 @@ static void *mapped_anywhere(int fd) {
 
 // A new file with nothing in it yet. NULL: it cannot be made.
 static struct record_header *new_file(uint64_t capacity) {
-    char path[PATH_MAX];
+    static char path[PATH_MAX]; // stacks may be small; no other thread is there
     int fd = create_file(path);
     if (fd < 0)
         return NULL;
@@ -70,6 +70,7 @@ static struct record_header *new_file(uint64_t capacity) {
         unlink(path);
         return NULL;
     }
+    madvise(found, mapped_bytes, MADV_RANDOM); // little of it is touched
     struct record_header *header = found;
     header->capacity = capacity;
     return header;
