@@ -122,6 +122,7 @@ _OWN = (
     Target("waits", program("waiting.c")),
     Target("own timers", program("own_timers.c")),
     Target("traces its child", program("traced_child.c")),
+    Target("has itself traced", program("traces_itself.c")),
     Target("looks for a tracer", program("anti_debug.c")),
     Target("undumpable", program("undumpable.c")),
     Target("write xor execute", program("write_xor_execute.c")),
