@@ -65,20 +65,26 @@ static void look(void) {
     errno = saved_errno;
 }
 
+static void leave_alone(_Atomic uint32_t *why) {
+    atomic_store(why, 1);
+    record_file_wait_for_recorder();
+    places_disarm_all();
+}
+
 // A filter may forbid the return from a signal handler.
 static void before_sandbox(void) {
     int saved_errno = errno;
     begin_if_in_child();
-    atomic_store(&record_file_header()->sandboxed, 1);
-    places_disarm_all();
+    if (!sandbox_forbids_system_calls())
+        leave_alone(&record_file_header()->sandboxed);
     errno = saved_errno;
 }
 
 static void before_traced(void) {
     int saved_errno = errno;
     begin_if_in_child();
-    atomic_store(&record_file_header()->traced, 1);
-    places_disarm_all();
+    if (!sandbox_forbids_system_calls())
+        leave_alone(&record_file_header()->traced);
     errno = saved_errno;
 }
 

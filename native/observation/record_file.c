@@ -25,6 +25,7 @@ enum {
     RECORDS_AT = SITES_AT + SITE_MOST * (int)sizeof(struct record_site),
     RECORDS_OF_CHILD = 1024, // there may be many
     NAMES_TRIED = 10000,
+    MOST_WAITS = 1000,
 };
 
 static const size_t mapped_bytes = RECORDS_AT + (size_t)RECORD_FILE_MOST * sizeof(struct record);
@@ -108,6 +109,11 @@ bool record_file_open(const char *folder, uint64_t capacity) {
         this.is_own = page;
     mark_as_own();
     return true;
+}
+
+void record_file_wait_for_recorder(void) {
+    for (int i = 0; i < MOST_WAITS && atomic_load(&record_file_header()->arming); i++)
+        syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 bool record_file_is_parents(void) {

@@ -186,3 +186,43 @@ def test_libraries_may_be_loaded_while_a_site_elsewhere_is_armed_again(tmp_path:
     seen = observed([program, library], [ObservedSite(program, first(program, "step"))], limits=often)
     assert seen.status == 0, signal.Signals(seen.signal or 0)
     assert seen.hits[0] < 200_000  # it was disarmed again each time
+
+
+SANDBOXED_WHILE_ARMED = (
+    """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+"""
+    + STEP
+    + """
+int main(int count, char **words) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    long x = 0;
+    for (long i = atol(words[1]); i; i--) x = step(x);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    for (long i = 0; i < 10000000; i++) x = step(x);
+    _exit(x == atol(words[1]) + 10000000 ? 5 : 6);
+}
+"""
+)
+
+
+def test_no_trap_is_armed_again_once_a_program_has_sandboxed_itself(tmp_path: Path) -> None:
+    """The return from the handler would end it."""
+    program = compiled(tmp_path, SANDBOXED_WHILE_ARMED)
+    often = ObservationLimits(traps=100, again_s=0.0001)
+    site = ObservedSite(program, first(program, "step"))
+    ends = [observed([program, f"{number}000000"], [site], limits=often) for number in range(10, 30)]
+    assert [(one.status, one.signal) for one in ends] == [(5, None)] * len(ends)
+    assert ends[0].unseen == ("whyperf did not observe 1 process(es) after they sandboxed themselves.",)

@@ -68,24 +68,24 @@ class Arming:
             memory.close()
             del self._known[path]  # another process may get the name
             path.unlink(missing_ok=True)
-        elif _is_traced(memory.process.pid):
+        elif not memory.process.is_left_alone() and _is_traced(memory.process.pid):
             self._disarm(memory)
 
     def _arm(self, memory: _Memory) -> None:
         rows = memory.process.sites[: self._sites]
         waiting = np.flatnonzero((rows["armed"] == 0) & _traps_of(rows))
-        if not len(waiting) or memory.process.is_sandboxed() or _is_traced(memory.process.pid):
-            return
         # In turn, so that many sites cost no more than a few.
         behind = np.searchsorted(waiting, memory.armed_last, side="right")
         for row in np.roll(waiting, -behind)[:_AT_A_TIME].tolist():
             site = rows[row]
             memory.armed_last = row
             old = site["old"].tobytes()[: int(site["bytes"])]
-            if not site["armed"] and memory.read(int(site["address"]), len(old)) == old:
-                site["armed_until"] = site["hits"] + self._hits
-                memory.write(int(site["address"]), self._trap)
-                site["armed"] = 1
+            with memory.process.arming():
+                is_as_it_was = memory.read(int(site["address"]), len(old)) == old
+                if is_as_it_was and not site["armed"] and not memory.process.is_left_alone():
+                    site["armed_until"] = site["hits"] + self._hits
+                    memory.write(int(site["address"]), self._trap)
+                    site["armed"] = 1
 
     def _disarm(self, memory: _Memory) -> None:
         """The traps would go to whoever traces the process."""

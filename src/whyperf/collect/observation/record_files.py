@@ -6,6 +6,7 @@ passed over.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import struct
 from collections.abc import Iterator
@@ -20,11 +21,11 @@ from whyperf.collect.observation.sites import RECORD, Rows
 
 SUFFIX = ".records"
 _MAGIC, _VERSION = b"WPRECORD", 1
-_HEADER = struct.Struct("<8sIiiIQQQQIIIII")
-_SANDBOXED_AT, _TRACED_AT, _CHILDREN_AT = 64, 68, 72
+_HEADER = struct.Struct("<8sIiiIQQQQIIIIII")
+_SANDBOXED_AT, _TRACED_AT, _CHILDREN_AT, _ARMING_AT = 64, 68, 72, 76
 _HEADER_BYTES, _MODULES = 4096, 256
 _MODULE = struct.Struct("<QII1008s")
-_Head = tuple[bytes, int, int, int, int, int, int, int, int, int, int, int, int, int]
+_Head = tuple[bytes, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 SITE = np.dtype(
     [
         ("hits", "<u8"),
@@ -56,9 +57,18 @@ class RecordingProcess:
     """`SITE`, shared with the process."""
     content: npt.NDArray[np.uint8]
 
-    def is_sandboxed(self) -> bool:
-        """By now."""
-        return self._word(_SANDBOXED_AT) != 0
+    def is_left_alone(self) -> bool:
+        """From now on, because it sandboxes itself or is traced."""
+        return self._word(_SANDBOXED_AT) != 0 or self._word(_TRACED_AT) != 0
+
+    @contextlib.contextmanager
+    def arming(self) -> Iterator[None]:
+        """Before it is left alone, it waits for the end of this: what is asked for within stays so."""
+        self.content[_ARMING_AT] = 1
+        try:
+            yield
+        finally:
+            self.content[_ARMING_AT] = 0
 
     def note_traced(self) -> None:
         self.content[_TRACED_AT] = 1
