@@ -14,6 +14,7 @@
 #include "observation/record_file.h"
 #include "observation/signals.h"
 #include "observation/traced.h"
+#include "observation/traps.h"
 #include "probes/environment.h"
 #include "probes/sandbox.h"
 #include "probes/threads.h"
@@ -35,6 +36,7 @@ static void look_at(const struct module *module, void *context) {
 
 void observation_begins_in_child(void) {
     this.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    traps_begin_in_child();
     if (sandbox_forbids_system_calls())
         return;
     if (record_file_after_fork_in_child())
@@ -69,6 +71,7 @@ static void leave_alone(_Atomic uint32_t *why) {
     atomic_store(why, 1);
     record_file_wait_for_recorder();
     places_disarm_all();
+    traps_wait_for_handlers();
 }
 
 // A filter may forbid the return from a signal handler.

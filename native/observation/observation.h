@@ -1,4 +1,4 @@
-// What all of it hangs on.
+// What traps ask of the library as a whole.
 #ifndef WHYPERF_OBSERVATION_OBSERVATION_H
 #define WHYPERF_OBSERVATION_OBSERVATION_H
 

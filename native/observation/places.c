@@ -252,7 +252,7 @@ static bool is_in(const struct place *place) {
 
 static bool restore(const struct place *place) {
     uint8_t now[PLAN_OLD_BYTES];
-    memcpy(now, (const void *)place->at, sizeof now);
+    memcpy(now, (const void *)place->at, trap_bytes);
     return memory_overwrite(place->at, place->old, now, trap_bytes);
 }
 

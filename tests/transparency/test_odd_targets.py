@@ -45,6 +45,8 @@ def test_a_program_that_its_parent_traces_is_not_stopped(way: str) -> None:
     assert answers(["has itself traced"], way) == {"has itself traced": "same"}
 
 
-@pytest.mark.parametrize("name", ["clone flags", "dlopen storm", "dlmopen", "traces its child", "looks for a tracer"])
+@pytest.mark.parametrize(
+    "name", ["seccomp filter", "clone flags", "dlopen storm", "dlmopen", "traces its child", "looks for a tracer"]
+)
 def test_observed_programs_do_the_same(name: str) -> None:
     assert answers([name], "observed") == {name: "same"}
