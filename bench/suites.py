@@ -15,12 +15,13 @@ _TIME = re.compile(r" \(\d+ ms\)$")
 
 @dataclass(frozen=True)
 class Suite:
-    """A command, where to run it, and the pattern of the lines that tell how a test ended."""
+    """A command, where to run it, the pattern of the lines that tell how a test ended, and the programs under test."""
 
     name: str
     command: list[str]
     folder: Path
     outcome: re.Pattern[str]
+    programs: tuple[Path, ...]
 
     def outcomes(self, seen: Seen) -> list[str]:
         """What each test came to, sorted: tests run in parallel end in any order."""
@@ -47,7 +48,9 @@ COREUTILS_TESTS = (
 def redis_suite(units: tuple[str, ...] = REDIS_UNITS) -> Suite:
     chosen = [word for unit in units for word in ("--single", unit)]
     pattern = re.compile(r"\[(ok|err|exception|skip|ignore)\]: ")
-    return Suite("redis", ["./runtest", "--clients", "2", *chosen], subjects.redis(), pattern)
+    folder = subjects.redis()
+    command = ["./runtest", "--clients", "2", *chosen]
+    return Suite("redis", command, folder, pattern, (folder / "src" / "redis-server",))
 
 
 # Statements, indices, transactions, threads, full text, what allocates much, and what asks for its own use of memory.
@@ -62,14 +65,17 @@ def sqlite_suite() -> Suite:
     files = " ".join(f"test/{name}.test" for name in SQLITE_TESTS)
     script = f"for file in {files}; do ./testfixture $file 2>&1; done"
     pattern = re.compile(r"(! )?[\w.]+-[\w.]+\.\.\. |\d+ errors out of \d+ tests")
-    return Suite("sqlite", ["/bin/sh", "-c", script], subjects.sqlite_tests(), pattern)
+    folder = subjects.sqlite_tests()
+    return Suite("sqlite", ["/bin/sh", "-c", script], folder, pattern, (folder / "testfixture",))
 
 
 def coreutils_suite(tests: tuple[str, ...] = COREUTILS_TESTS) -> Suite:
     folder = subjects.coreutils()
     names = " ".join(f"tests/{test}" for test in tests)
     command = ["make", "-s", "check", "SUBDIRS=.", f"TESTS={names}"]
-    return Suite("coreutils", command, folder, re.compile(r"(PASS|FAIL|SKIP|XFAIL|ERROR): "))
+    found = [path for path in sorted((folder / "src").iterdir()) if path.is_file() and not path.suffix]
+    programs = tuple(path for path in found if path.read_bytes()[:4] == b"\x7fELF")
+    return Suite("coreutils", command, folder, re.compile(r"(PASS|FAIL|SKIP|XFAIL|ERROR): "), programs)
 
 
 def all_coreutils_tests() -> tuple[str, ...]:

@@ -6,11 +6,13 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cache import BENCH
 from bench.tool import whyperf_command
+from bench.ways import WAYS
 
 RATE = 1000
 PROGRAMS = BENCH.parent / "tests" / "transparency" / "programs"
@@ -65,6 +67,15 @@ def watched(
     seen = unwatched(recorder + command, cwd, env, timeout)
     seen = Seen(seen.status, seen.stdout, _OWN_WORDS.sub("", seen.stderr))
     return _told(seen, folder)
+
+
+def watched_by(
+    way: str, command: list[str], cwd: Path, said: Path, *, programs: Sequence[Path] = (), timeout: float = 240
+) -> tuple[Seen, str]:
+    """The command watched in one of `WAYS`, which leaves what it saw at `said`; and why it was not watched, if so.
+    `programs` are those that the command starts, and that probes go into."""
+    seen = unwatched(WAYS[way].words(said, command, programs), cwd, timeout=timeout)
+    return Seen(seen.status, seen.stdout, _OWN_WORDS.sub("", seen.stderr)), WAYS[way].missing(said)
 
 
 def _told(seen: Seen, folder: Path) -> Watched:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from bench.odd_targets.target import OWN_PROGRAMS, AbsentError, Target, built, library, needed, program
 
-_SEES_VARIABLES = {"counts": "sees the variables of --counts"}
+_SEES_VARIABLES = dict.fromkeys(("counts", "observed"), "sees the variables by which probes are loaded")
 _SEES_START = dict.fromkeys(
-    ("record", "counts", "trace", "memory"), "/proc/self/environ keeps what the program was started with"
+    ("record", "counts", "trace", "memory", "observed"), "/proc/self/environ keeps what the program was started with"
 )
-_NO_LIBRARY = {"counts": "ld.so says that the library of --counts is not in the child's folders"}
+_NO_LIBRARY = dict.fromkeys(
+    ("counts", "observed"), "ld.so says that the library with the probes is not in the child's folders"
+)
 _QUIET_END = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 
 
@@ -120,6 +122,7 @@ _OWN = (
     Target("waits", program("waiting.c")),
     Target("own timers", program("own_timers.c")),
     Target("traces its child", program("traced_child.c")),
+    Target("has itself traced", program("traces_itself.c")),
     Target("looks for a tracer", program("anti_debug.c")),
     Target("undumpable", program("undumpable.c")),
     Target("write xor execute", program("write_xor_execute.c")),

@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.odd_targets.target import AbsentError, Target, first_line
-from bench.tool import whyperf_command
+from bench.ways import WAYS
 
-WAYS: dict[str, tuple[str, ...]] = {
-    "record": ("--rate", "1000"),
-    "counts": ("--counts",),
-    "trace": ("--trace",),
-    "memory": ("--memory", "--memory-interval", "16K"),
-}
 _TIMEOUT_S = 300
 _OWN_LINES = re.compile(rb"whyperf: [^\n]*\n(  try: [^\n]*\n)?")  # also where the program's last line has no end
 
@@ -100,16 +94,14 @@ def _cell(command: list[str], target: Target, folder: Path, way: str, plain: End
     if way == "trace" and os.geteuid() != 0:
         return Cell("skipped", "needs root")
     with tempfile.TemporaryDirectory() as kept:
-        recorder = [*whyperf_command(), "record", *WAYS[way], "--quiet", "-o", f"{kept}/recording", "--"]
+        said = Path(kept, "recording")
         try:
-            ended = _run([*recorder, *command], target, folder)
+            ended = _run(WAYS[way].words(said, command), target, folder)
         except subprocess.TimeoutExpired:
             return Cell("different", f"did not end within {_TIMEOUT_S} s")
         if ended.same_as(plain):
-            return Cell(
-                "same", "" if Path(kept, "recording", "manifest.json").exists() else "but there is no recording"
-            )
-        if ended.status in {1, 2} and ended.said and not ended.stdout and not Path(kept, "recording").exists():
+            return Cell("same", WAYS[way].missing(said))
+        if ended.status in {1, 2} and ended.said and not ended.stdout and not said.exists():
             return Cell("refused", first_line(ended.said).removeprefix("whyperf: ").replace(f"{folder}/", ""))
         if way in target.known:
             return Cell("known", target.known[way])

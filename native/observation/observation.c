@@ -3,6 +3,8 @@
 //
 // Preloaded. WHYPERF_OBSERVE_PLANS names the folder with BUILDID.plan and BUILDID.sites, WHYPERF_OBSERVE_OUT the one
 // for records. A module gets its traps before any of its code runs, as when calls are counted (native/probes/counts.c).
+#include "observation/observation.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -11,6 +13,8 @@
 #include "observation/places.h"
 #include "observation/record_file.h"
 #include "observation/signals.h"
+#include "observation/traced.h"
+#include "observation/traps.h"
 #include "probes/environment.h"
 #include "probes/sandbox.h"
 #include "probes/threads.h"
@@ -30,11 +34,30 @@ static void look_at(const struct module *module, void *context) {
     record_file_note_module(module, places_put(this.plans, module));
 }
 
+void observation_begins_in_child(void) {
+    this.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    traps_begin_in_child();
+    if (sandbox_forbids_system_calls())
+        return;
+    if (record_file_after_fork_in_child())
+        places_after_fork_in_child();
+    else
+        places_leave_child();
+}
+
+static void begin_if_in_child(void) {
+    if (record_file_is_parents())
+        observation_begins_in_child();
+}
+
 static void look(void) {
     int saved_errno = errno;
+    begin_if_in_child();
     pthread_mutex_lock(&this.lock);
     if (sandbox_forbids_system_calls()) {
         atomic_store(&record_file_header()->unwatched, 1);
+    } else if (traced_now()) {
+        atomic_store(&record_file_header()->traced, 1);
     } else {
         places_begin_look();
         modules_walk(look_at, NULL);
@@ -44,11 +67,27 @@ static void look(void) {
     errno = saved_errno;
 }
 
+static void leave_alone(_Atomic uint32_t *why) {
+    atomic_store(why, 1);
+    record_file_wait_for_recorder();
+    places_disarm_all();
+    traps_wait_for_handlers();
+}
+
 // A filter may forbid the return from a signal handler.
 static void before_sandbox(void) {
     int saved_errno = errno;
-    atomic_store(&record_file_header()->sandboxed, 1);
-    places_disarm_all();
+    begin_if_in_child();
+    if (!sandbox_forbids_system_calls())
+        leave_alone(&record_file_header()->sandboxed);
+    errno = saved_errno;
+}
+
+static void before_traced(void) {
+    int saved_errno = errno;
+    begin_if_in_child();
+    if (!sandbox_forbids_system_calls())
+        leave_alone(&record_file_header()->traced);
     errno = saved_errno;
 }
 
@@ -72,9 +111,7 @@ static void after_fork_in_parent(void) {
 
 static void after_fork_in_child(void) {
     int saved_errno = errno;
-    if (!sandbox_forbids_system_calls() && record_file_after_fork_in_child())
-        places_after_fork_in_child();
-    this.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    observation_begins_in_child();
     errno = saved_errno;
 }
 
@@ -105,6 +142,7 @@ __attribute__((constructor)) static void start(int argument_count, char **argume
     if (!threads_watch(&events) || !signals_take_trap())
         return;
     sandbox_watch(before_sandbox);
+    traced_watch(before_traced);
     look();
     if (!modules_watch(look))
         atomic_store(&record_file_header()->unwatched, 1);

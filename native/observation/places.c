@@ -250,21 +250,39 @@ static bool is_in(const struct place *place) {
     return false;
 }
 
+static bool restore(const struct place *place) {
+    uint8_t now[PLAN_OLD_BYTES];
+    memcpy(now, (const void *)place->at, trap_bytes);
+    return memory_overwrite(place->at, place->old, now, trap_bytes);
+}
+
+// The flag first: what is said to be armed has its trap (whyperf/collect/observation/arming.py).
 void place_disarm(struct place *place) {
     struct record_site *first = record_file_site(place->rows->site);
     if (!atomic_exchange(&first->armed, 0))
         return;
     for (uint32_t i = 0; i < place->row_count; i++)
         atomic_store(&record_file_site(place->rows[i].site)->disarmed, 1);
-    uint8_t now[PLAN_OLD_BYTES];
-    memcpy(now, (const void *)place->at, sizeof now);
-    memory_overwrite(place->at, place->old, now, trap_bytes);
+    restore(place);
+}
+
+bool place_was_at(uintptr_t trap) {
+    for (struct place *place = this.places; place < this.places + this.place_count; place++)
+        if (place->at == trap && place->is_trap && place->row_count && text_is_ours(place))
+            return restore(place);
+    return false;
 }
 
 void places_disarm_all(void) {
     for (struct place *place = this.places; place < this.places + this.place_count; place++)
         if (place->is_trap && place->row_count && is_in(place))
             place_disarm(place);
+}
+
+void places_leave_child(void) {
+    for (struct place *place = this.places; place < this.places + this.place_count; place++)
+        if (place->is_trap && place->row_count && is_in(place) && text_is_ours(place))
+            restore(place);
 }
 
 void places_after_fork_in_child(void) {

@@ -32,6 +32,8 @@ void places_end_look(void);
 
 // In a signal handler. NULL: none of ours.
 struct place *place_at(uintptr_t trap, bool *is_after);
+// A trap that the recorder put where a place was, when the library that held it had just gone: the instruction is back.
+bool place_was_at(uintptr_t trap);
 // What is forced at the n-th hit: the one value, or the n-th of several. False: its own value stays.
 bool place_value(const struct site_row *row, uint64_t hit, uint64_t *value);
 
@@ -40,5 +42,7 @@ void place_disarm(struct place *place);
 void places_disarm_all(void);
 // In a child, whose code is its own: says which traps are there.
 void places_after_fork_in_child(void);
+// In a child that has no file of its own: no trap is there any more.
+void places_leave_child(void);
 
 #endif

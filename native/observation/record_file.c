@@ -25,6 +25,7 @@ enum {
     RECORDS_AT = SITES_AT + SITE_MOST * (int)sizeof(struct record_site),
     RECORDS_OF_CHILD = 1024, // there may be many
     NAMES_TRIED = 10000,
+    MOST_WAITS = 1000,
 };
 
 static const size_t mapped_bytes = RECORDS_AT + (size_t)RECORD_FILE_MOST * sizeof(struct record);
@@ -35,6 +36,7 @@ static const uintptr_t preferred = 0x1000000000;
 static struct {
     char folder[PATH_MAX];
     uint8_t *content;
+    _Atomic uint32_t *is_own; // the kernel makes it 0 in a child that gets a copy; NULL: it cannot
 } this;
 
 static int create_file(char path[PATH_MAX]) {
@@ -49,48 +51,73 @@ static int create_file(char path[PATH_MAX]) {
     return -1;
 }
 
-static void *mapped_near(int fd, void *where) {
+static void *mapped_anywhere(int fd) {
     int shared = MAP_SHARED | MAP_NORESERVE, protection = PROT_READ | PROT_WRITE;
-    if (where)
-        return mmap(where, mapped_bytes, protection, shared | MAP_FIXED, fd, 0);
     void *at = (void *)preferred;
     void *found = mmap(at, mapped_bytes, protection, shared | MAP_FIXED_NOREPLACE, fd, 0);
     return found != MAP_FAILED ? found : mmap(NULL, mapped_bytes, protection, shared, fd, 0);
 }
 
-// Over what is at `where`, if that is given.
-static bool open_new(uint64_t capacity, bool forked, void *where) {
-    char path[PATH_MAX];
+// A new file with nothing in it yet. NULL: it cannot be made.
+static struct record_header *new_file(uint64_t capacity) {
+    static char path[PATH_MAX]; // stacks may be small; no other thread is there
     int fd = create_file(path);
     if (fd < 0)
-        return false;
+        return NULL;
     uint64_t bytes = RECORDS_AT + capacity * sizeof(struct record);
-    void *found = disk_take(fd, 0, bytes) ? mapped_near(fd, where) : MAP_FAILED;
+    void *found = disk_take(fd, 0, bytes) ? mapped_anywhere(fd) : MAP_FAILED;
     raw_close(fd);
     if (found == MAP_FAILED) {
         unlink(path);
-        return false;
+        return NULL;
     }
+    madvise(found, mapped_bytes, MADV_RANDOM); // little of it is touched
+    struct record_header *header = found;
+    header->capacity = capacity;
+    return header;
+}
+
+// From now on it is this process' file; who reads it finds it whole.
+static void begin(struct record_header *header, bool forked) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    this.content = found;
-    struct record_header *header = found;
     header->version = RECORD_FILE_VERSION;
     header->pid = (int32_t)syscall(SYS_getpid);
     header->parent = (int32_t)syscall(SYS_getppid);
     header->forked = forked;
     header->start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    header->mapped_at = (uintptr_t)found;
-    header->capacity = capacity;
+    header->mapped_at = (uintptr_t)this.content;
+    atomic_thread_fence(memory_order_release);
     memcpy(header->magic, RECORD_FILE_MAGIC, sizeof header->magic);
-    return true;
+}
+
+static void mark_as_own(void) {
+    if (this.is_own)
+        atomic_store(this.is_own, 1);
 }
 
 bool record_file_open(const char *folder, uint64_t capacity) {
     if (strlen(folder) >= sizeof this.folder)
         return false;
     strcpy(this.folder, folder);
-    return open_new(capacity < RECORD_FILE_MOST ? capacity : RECORD_FILE_MOST, false, NULL);
+    this.content = (uint8_t *)new_file(capacity < RECORD_FILE_MOST ? capacity : RECORD_FILE_MOST);
+    if (!this.content)
+        return false;
+    begin(record_file_header(), false);
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page != MAP_FAILED && madvise(page, PAGE, MADV_WIPEONFORK) == 0)
+        this.is_own = page;
+    mark_as_own();
+    return true;
+}
+
+void record_file_wait_for_recorder(void) {
+    for (int i = 0; i < MOST_WAITS && atomic_load(&record_file_header()->arming); i++)
+        syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+bool record_file_is_parents(void) {
+    return this.is_own && !atomic_load(this.is_own);
 }
 
 struct record_header *record_file_header(void) {
@@ -134,26 +161,37 @@ struct record *record_file_new(void) {
     return at < header->capacity ? (struct record *)(this.content + RECORDS_AT) + at : NULL;
 }
 
-bool record_file_after_fork_in_child(void) {
-    static struct record_site sites[SITE_MOST];
-    static struct record_module loaded[RECORD_FILE_MODULES];
-    if (!this.content)
-        return false;
-    uint32_t count = atomic_load(&record_file_header()->modules);
-    uint32_t unwatched = atomic_load(&record_file_header()->unwatched);
-    memcpy(sites, record_file_site(0), sizeof sites);
-    memcpy(loaded, modules(), sizeof loaded);
-    if (!open_new(RECORDS_OF_CHILD, true, this.content))
-        return false;
-    memcpy(modules(), loaded, sizeof loaded);
+static void copy_from(const struct record_header *parents, struct record_header *own) {
+    const uint8_t *from = (const uint8_t *)parents;
+    uint8_t *to = (uint8_t *)own;
+    uint32_t count = atomic_load(&parents->modules);
+    memcpy(to + MODULES_AT, from + MODULES_AT, count * sizeof(struct record_module));
+    const struct record_site *sites = (const void *)(from + SITES_AT);
     for (uint32_t i = 0; i < SITE_MOST; i++)
         if (sites[i].address) {
-            struct record_site *site = record_file_site(i);
+            struct record_site *site = (struct record_site *)(to + SITES_AT) + i;
             *site = sites[i];
             atomic_store(&site->hits, 0);
             atomic_store(&site->records, 0);
         }
-    atomic_store(&record_file_header()->unwatched, unwatched);
-    atomic_store(&record_file_header()->modules, count);
-    return true;
+    atomic_store(&own->unwatched, atomic_load(&parents->unwatched));
+    atomic_store(&own->modules, count);
+}
+
+bool record_file_after_fork_in_child(void) {
+    if (!this.content)
+        return false;
+    mark_as_own();
+    struct record_header *own = new_file(RECORDS_OF_CHILD);
+    if (own) {
+        copy_from(record_file_header(), own);
+        // Where its parent's was: addresses of it are held all over.
+        if (mremap(own, mapped_bytes, mapped_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, this.content) != MAP_FAILED) {
+            begin(record_file_header(), true);
+            return true;
+        }
+        munmap(own, mapped_bytes);
+    }
+    atomic_fetch_add(&record_file_header()->unobserved_children, 1);
+    return false;
 }

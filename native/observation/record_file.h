@@ -36,6 +36,9 @@ struct record_header {
     _Atomic uint32_t modules;
     _Atomic uint32_t unwatched; // 1: libraries that are loaded later are not noticed
     _Atomic uint32_t sandboxed; // 1: nothing is recorded from then on
+    _Atomic uint32_t traced;    // 1: somebody traces it, and nothing is recorded from then on
+    _Atomic uint32_t unobserved_children;
+    _Atomic uint32_t arming; // 1: the recorder writes traps, unless it finds one of the above
 };
 
 struct record_module {
@@ -76,7 +79,13 @@ void record_file_note_module(const struct module *module, enum probes_reason rea
 // NULL when there is no room.
 struct record *record_file_new(void);
 
-// The child has a file of its own; if it cannot be made, it goes on in its parent's. True: sites start anew.
+// Until the recorder has seen that it shall write no traps any more; not for ever, as it may be gone.
+void record_file_wait_for_recorder(void);
+
+// In a child whose memory is a copy of its parent's, before it has a file of its own: fork() tells us of it, the system
+// call does not.
+bool record_file_is_parents(void);
+// Gives the child its own. False: it cannot be made, and the parent's says so.
 bool record_file_after_fork_in_child(void);
 
 #endif

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "observation/observation.h"
 #include "observation/peek.h"
 #include "observation/places.h"
 #include "observation/record_file.h"
 #include "observation/registers.h"
+#include "probes/sandbox.h"
 
-enum { ROWS_KEPT = 8, WAITING = 4, LARGEST_STEP = 40 };
+enum { ROWS_KEPT = 8, WAITING = 4, LARGEST_STEP = 40, MOST_WAITS = 100 };
 
 // Instructions whose second trap is yet to come: a signal handler of the program may run in between.
 struct waiting {
@@ -24,6 +26,9 @@ struct waiting {
 static __thread struct waiting waiting[WAITING] __attribute__((tls_model("initial-exec")));
 static __thread uint32_t last_waiting __attribute__((tls_model("initial-exec")));
 static __thread bool is_handling __attribute__((tls_model("initial-exec")));
+
+// Threads in a handler, or on the way to their second trap.
+static _Atomic int32_t handling;
 
 static uint64_t now(void) {
     struct timespec time;
@@ -132,20 +137,44 @@ static void after(struct place *place, ucontext_t *context) {
 
 bool trap_handled(void *context) {
     bool is_after;
-    struct place *place = place_at(trap_address(context), &is_after);
-    if (!place || (!is_after && !place->row_count))
-        return false;
     int saved_errno = errno;
-    if (is_handling) { // what we call ourselves holds a site
+    struct place *place = place_at(trap_address(context), &is_after);
+    if (!place) {
+        bool was_ours = place_was_at(trap_address(context));
+        if (was_ours)
+            go_on_at(context, trap_address(context));
+        errno = saved_errno;
+        return was_ours;
+    }
+    if (!is_after && !place->row_count)
+        return false;
+    if (record_file_is_parents())
+        observation_begins_in_child();
+    // What we call ourselves holds a site; or a filter came between two traps.
+    if (is_handling || sandbox_forbids_system_calls()) {
         go_on_at(context, is_after ? place->after + trap_bytes : place->stub);
         return true;
     }
     is_handling = true;
-    if (is_after)
+    if (is_after) {
         after(place, context);
-    else
+        atomic_fetch_sub(&handling, 1);
+    } else {
+        atomic_fetch_add(&handling, 1);
         before(place, context);
+        if (!place->after)
+            atomic_fetch_sub(&handling, 1);
+    }
     is_handling = false;
     errno = saved_errno;
     return true;
+}
+
+void traps_begin_in_child(void) {
+    atomic_store(&handling, 0);
+}
+
+void traps_wait_for_handlers(void) {
+    for (int i = 0; i < MOST_WAITS && atomic_load(&handling) > 0; i++)
+        syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
 }

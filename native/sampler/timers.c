@@ -149,6 +149,8 @@ void timer_start(void) {
     this_thread.event_page = NULL;
     this_thread.second_expiry = 0;
     this_thread.periods_per_sample = 1;
+    if (atomic_load(&this_process.sampling_forbidden))
+        return;
     page_faults_start();
     if (!this_thread.slot)
         return;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,26 @@ def test_the_maker_of_a_loops_bound_is_found(build: Build, way: str, function: s
     assert (turned.function, turned.line) == (function, line_of("ways.c", text)), origin
     assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
     assert origin.runs <= 20 and 3 <= len(origin.hops) <= 8
+
+
+def test_an_origin_says_what_was_not_observed(tmp_path: Path) -> None:
+    source, program = tmp_path / "traced.c", tmp_path / "traced"
+    source.write_text("""
+#include <stdlib.h>
+#include <sys/ptrace.h>
+__attribute__((noinline)) long spin(long rounds) {
+    long sum = 0;
+    for (long i = 0; i < rounds; i++) __asm__ volatile("" : "+r"(sum));
+    return sum;
+}
+int main(int count, char **words) {
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    return (int)spin(atol(words[1]) * 1000);
+}
+""")
+    subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id", source, "-o", program], check=True)
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, ["1"], ["9"]).origin
+    assert "whyperf did not observe 1 process(es) while a debugger traced them." in origin.sentence
 
 
 def test_values_are_followed_through_calls_and_results(build: Build) -> None:

@@ -35,7 +35,7 @@ class _Searched(Search[int]):
     def _measure_usual(self) -> bool:
         return True
 
-    def _removes_most(self, changes: Sequence[int]) -> bool | None:
+    def _try(self, changes: Sequence[int]) -> bool | None:
         self.runs.append(tuple(changes))
         return None if self.crashing in changes else self.true <= set(changes)
 
@@ -58,6 +58,15 @@ def test_one_of_many_is_found_by_halves() -> None:
     assert len(search.runs) <= 14
 
 
+def test_nothing_is_tried_twice() -> None:
+    search = _Searched({8, 9})
+    assert search.found([1, 2, 8], lambda: [1, 2, 8, 9], lambda: [2, 8, 9]) == [8, 9]
+    assert len(search.runs) == len(set(search.runs)) == 7
+    search = _Searched({99})
+    assert search.found([1], lambda: [1], lambda: [2, 3]) == []
+    assert search.runs == [(1,), (2, 3)]
+
+
 def test_one_is_found_though_another_crashes() -> None:
     search = _Searched({37}, crashing=11)
     assert search.found([], lambda: range(50)) == [37]
@@ -78,7 +87,7 @@ def test_groups_are_searched_one_after_the_other() -> None:
 
 def test_it_gives_up_where_nothing_runs() -> None:
     class Crashing(_Searched):
-        def _removes_most(self, changes: Sequence[int]) -> bool | None:
+        def _try(self, changes: Sequence[int]) -> bool | None:
             self.runs.append(tuple(changes))
             return None
 

@@ -38,3 +38,15 @@ def test_program_whose_sanitizer_must_come_first_is_not_counted() -> None:
 def test_programs_that_look_for_others_find_none() -> None:
     names = ["own handlers of all signals", "lists its descriptors", "closes its outputs", "looks at itself"]
     assert set(answers(names, "record").values()) == {"same"}
+
+
+@pytest.mark.parametrize("way", ["record", "memory", "counts", "observed"])
+def test_a_program_that_its_parent_traces_is_not_stopped(way: str) -> None:
+    assert answers(["has itself traced"], way) == {"has itself traced": "same"}
+
+
+@pytest.mark.parametrize(
+    "name", ["seccomp filter", "clone flags", "dlopen storm", "dlmopen", "traces its child", "looks for a tracer"]
+)
+def test_observed_programs_do_the_same(name: str) -> None:
+    assert answers([name], "observed") == {name: "same"}

@@ -125,6 +125,7 @@ class OriginEvidence:
         self._code, self._targets, self._bounds, self._observing = code, targets, bounds, observing
         self._known = known or KnownPlaces()
         self.runs = 0
+        self.unseen: dict[str, None] = {}  # sentences: what runs did not show
 
     @property
     def modules(self) -> tuple[Modules, Modules]:
@@ -259,6 +260,7 @@ class OriginEvidence:
         )
         if found.failure is not None:
             raise found.failure
+        self.unseen |= dict.fromkeys(found.unseen)
         if found.stopped_by == "for" and time.monotonic() >= self._bounds.deadline:  # a part of a run says nothing
             raise self._used_up()
         if any(site is None for site in sites):

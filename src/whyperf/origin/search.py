@@ -81,7 +81,7 @@ def search(
     origin = Origin(
         hops=tuple(as_hop(one, read_line) for one in groups),
         end=stop.end,
-        sentence=stop.sentence,
+        sentence=" ".join((stop.sentence, *evidence.unseen)),
         turn=turn(groups, stop.end) if few is None else few,
         runs=evidence.runs,
         seconds=time.monotonic() - begun,

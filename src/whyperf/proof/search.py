@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -25,7 +25,7 @@ _MOST_TOGETHER = 8  # changes that are shown to matter only together
 _MOST_FAILED = 12  # parts of the changes with which the program does not run
 _ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
-_Change = TypeVar("_Change")
+_Change = TypeVar("_Change", bound=Hashable)
 PutIn = Callable[[TrialKind, Sequence[_Change]], Put]
 """What a run of a kind gets for these changes. NotPutError where that cannot be; its text is a whole sentence."""
 
@@ -36,6 +36,7 @@ class Search(Generic[_Change]):
         self._begun = time.monotonic()
         self._usual = usual_runs()
         self._failed = 0
+        self._tried: dict[frozenset[_Change], bool | None] = {}
         self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
 
     def found(self, first: Sequence[_Change], *groups: Callable[[], Sequence[_Change]]) -> list[_Change]:
@@ -121,7 +122,14 @@ class Search(Generic[_Change]):
         return list(some) if gone and len(some) <= _MOST_TOGETHER and not self.is_time_up else []
 
     def _removes_most(self, changes: Sequence[_Change]) -> bool | None:
-        """None: with these it does not run as it should, so that nothing is known of any of them."""
+        """None: with these it does not run as it should, so that nothing is known of any of them. What was tried once
+        is not tried again: those that suspects ask for come back as the last halves of all."""
+        key = frozenset(changes)
+        if key not in self._tried:
+            self._tried[key] = self._try(changes)
+        return self._tried[key]
+
+    def _try(self, changes: Sequence[_Change]) -> bool | None:
         shares: list[float] = []
         try:
             put = self._put(TrialKind.FORCED, changes)

@@ -213,6 +213,6 @@ def why_unsampled(missing_s: float, cpu_s: float, processes: int, unfollowed: in
     if unfollowed:
         return f"{said}: programs that were not followed."
     return (
-        f"{said}: perhaps a process that was made by a system call of its own instead of the C library's fork(), which "
-        "cannot be followed. Record with --trace to see it."
+        f"{said}: perhaps a process that has itself traced, or that was made by a system call of its own instead of "
+        "the C library's fork(); neither can be sampled. Record with --trace to see it."
     )

@@ -321,10 +321,15 @@ def test_other_code_than_was_planned_for_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "word"), [(["-static"], "statically"), (["-fsanitize=address"], "before every other")]
+    ("compiler", "flag", "word"),
+    [
+        ("gcc", "-static", "statically"),
+        ("gcc", "-fsanitize=address", "before every other"),
+        ("clang", "-fsanitize=thread", "ThreadSanitizer"),
+    ],
 )
-def test_programs_into_which_nothing_can_be_loaded_are_refused(tmp_path: Path, flags: list[str], word: str) -> None:
-    program = compiled(tmp_path, "int main(void) { return 0; }", *flags)
+def test_programs_that_cannot_be_observed_are_refused(tmp_path: Path, compiler: str, flag: str, word: str) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }", flag, compiler=compiler)
     with pytest.raises(WhyperfError, match=word):
         observed([program], [ObservedSite(program, first(program, "main"))])
 

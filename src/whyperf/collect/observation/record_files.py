@@ -6,6 +6,7 @@ passed over.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import struct
 from collections.abc import Iterator
@@ -20,9 +21,11 @@ from whyperf.collect.observation.sites import RECORD, Rows
 
 SUFFIX = ".records"
 _MAGIC, _VERSION = b"WPRECORD", 1
-_HEADER = struct.Struct("<8sIiiIQQQQIII")
+_HEADER = struct.Struct("<8sIiiIQQQQIIIIII")
+_SANDBOXED_AT, _TRACED_AT, _CHILDREN_AT, _ARMING_AT = 64, 68, 72, 76
 _HEADER_BYTES, _MODULES = 4096, 256
 _MODULE = struct.Struct("<QII1008s")
+_Head = tuple[bytes, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 SITE = np.dtype(
     [
         ("hits", "<u8"),
@@ -50,11 +53,36 @@ class RecordingProcess:
     forked: bool
     start_ns: int
     mapped_at: int
-    sandboxed: bool
-    unwatched: bool
     sites: Rows
     """`SITE`, shared with the process."""
     content: npt.NDArray[np.uint8]
+
+    def is_left_alone(self) -> bool:
+        """From now on, because it sandboxes itself or is traced."""
+        return self._word(_SANDBOXED_AT) != 0 or self._word(_TRACED_AT) != 0
+
+    @contextlib.contextmanager
+    def arming(self) -> Iterator[None]:
+        """Before it is left alone, it waits for the end of this: what is asked for within stays so."""
+        self.content[_ARMING_AT] = 1
+        try:
+            yield
+        finally:
+            self.content[_ARMING_AT] = 0
+
+    def note_traced(self) -> None:
+        self.content[_TRACED_AT] = 1
+
+    def not_observed(self) -> dict[str, int]:
+        """Whether it was traced or sandboxed, and of how many of its children nothing is known."""
+        return {
+            "traced": int(self._word(_TRACED_AT) != 0),
+            "sandboxed": int(self._word(_SANDBOXED_AT) != 0),
+            "children": self._word(_CHILDREN_AT),
+        }
+
+    def _word(self, at: int) -> int:
+        return int.from_bytes(self.content[at : at + 4].tobytes(), "little")
 
     def modules(self) -> Iterator[tuple[str, int, int]]:
         """Path, bias, and why nothing is seen in it."""
@@ -84,13 +112,11 @@ def opened(path: Path) -> RecordingProcess | None:
         return None
     if len(content) < _RECORDS_AT:
         return None
-    magic, version, pid, _parent, forked, start, mapped_at, _capacity, _used, _modules, unwatched, sandboxed = _head(
-        content
-    )
+    magic, version, pid, _parent, forked, start, mapped_at, *_ = _head(content)
     if magic != _MAGIC or version != _VERSION:
         return None
     sites = content[_SITES_AT:_RECORDS_AT].view(SITE)
-    return RecordingProcess(pid, bool(forked), start, mapped_at, bool(sandboxed), bool(unwatched), sites, content)
+    return RecordingProcess(pid, bool(forked), start, mapped_at, sites, content)
 
 
 def processes(folder: Path) -> list[RecordingProcess]:
@@ -99,8 +125,6 @@ def processes(folder: Path) -> list[RecordingProcess]:
     return sorted((one for one in found if one is not None), key=lambda one: (one.start_ns, one.pid))
 
 
-def _head(content: npt.NDArray[np.uint8]) -> tuple[bytes, int, int, int, int, int, int, int, int, int, int, int]:
-    head: tuple[bytes, int, int, int, int, int, int, int, int, int, int, int] = _HEADER.unpack(
-        content[: _HEADER.size].tobytes()
-    )
+def _head(content: npt.NDArray[np.uint8]) -> _Head:
+    head: _Head = _HEADER.unpack(content[: _HEADER.size].tobytes())
     return head

@@ -11,6 +11,7 @@ from whyperf.collect import _session
 from whyperf.collect.architecture import this_architecture
 from whyperf.collect.observation.arming import Arming
 from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
+from whyperf.collect.observation.tally import Tally
 from whyperf.collect.observation.watching import Watching
 from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
@@ -38,12 +39,13 @@ class ObservingRecorder:
         watching: Watching,
         limits: ObservationLimits,
         *,
+        tally: Tally,
         transplants: dict[str, str],
     ) -> None:
         self._plans, self._records, self._sites, self._transplants = plans, records, len(sites), transplants
         self._room = _room(sites, limits.records)
         self._watching, self._limits = watching, limits
-        self._arming = Arming(records, len(sites), this_architecture().name, limits.hits_again)
+        self._arming = Arming(records, len(sites), this_architecture().name, limits.hits_again, tally)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, name="observe", daemon=True)
 

@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from whyperf.collect.observation.plans import write_plans
-from whyperf.collect.observation.record_files import RecordingProcess, processes
 from whyperf.collect.observation.recorder import LIBRARY, ObservingRecorder
-from whyperf.collect.observation.sites import RECORD, ObservationLimits, Observed, ObservedSite, Rows, Watch
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Rows, Watch
 from whyperf.collect.observation.starting import Starting
+from whyperf.collect.observation.tally import Tally
 from whyperf.collect.observation.transplants import Transplants
 from whyperf.collect.runs.runner import run_to_the_end
 from whyperf.collect.runs.work import DriverWork, OneRun
@@ -34,18 +32,9 @@ from whyperf.errors import WhyperfError
 from whyperf.recording.layout import OUTPUT
 
 _BLOCK = 1 << 20
-_ALL = (1 << 64) - 1
-_GO = b"\xff Go buildinf:"
+_OWN_TRAPS = {b"\xff Go buildinf:": "a Go program", b"\0__tsan_init\0": "built with ThreadSanitizer"}
 _NUMBER = re.compile(rb"[0-9.]+")  # character by character: where blocks end does not matter
 _OTHER_ADDRESSES = "Addresses differ from run to run: this system does not let that be changed."
-_NOT_PLACED = {
-    1: "the file has no build-id",
-    2: "its plan was not found",
-    5: "its code in memory is not that of the file",
-    6: "there is no room for stubs near it",
-    9: "the system does not let code be changed",
-    10: "the dynamic linker writes into its code",
-}
 
 
 def observe(
@@ -57,11 +46,13 @@ def observe(
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     limits: ObservationLimits = ObservationLimits(),  # noqa: B008 (frozen)
+    capture_output: bool = True,
     on_tick: Callable[[], None] = lambda: None,
 ) -> Observed:
     """Runs `program` and records what it holds at `sites` and who writes to `watches`; values are forced where sites
     say so, and functions of another build run where `transplants` say so (an empty one: the run is as those with some).
-    Addresses are the same in every such run with the same environment, unless the system forbids that.
+    Addresses are the same in every such run with the same environment, unless the system forbids that. Without
+    `capture_output` the program has our own streams, and nothing is known of what it prints.
 
     WhyperfError where nothing can be loaded into the program, or addresses cannot be watched.
     """
@@ -79,7 +70,10 @@ def observe(
         moved = Transplants(folder / "transplants", transplants)
         with Starting(watches, limits.writes) as starting:
             watching = starting.watching
-            recorder = ObservingRecorder(plans, records, sites, watching, limits, transplants=moved.environment())
+            tally = Tally(sites)
+            recorder = ObservingRecorder(
+                plans, records, sites, watching, limits, tally=tally, transplants=moved.environment()
+            )
             outcome = run_to_the_end(
                 program,
                 folder,
@@ -87,7 +81,7 @@ def observe(
                 DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun(),
                 lifecycle=lifecycle,
                 environment=environment,
-                capture_output=True,
+                capture_output=capture_output,
                 on_tick=on_tick,
                 spawn_target=starting.start,
             )
@@ -95,7 +89,7 @@ def observe(
                 raise KeyboardInterrupt
             notes = () if starting.addresses_repeat else (_OTHER_ADDRESSES,)
             printed = _printed(folder / OUTPUT[0], is_driven=lifecycle.drive is not None)
-            seen = _Seen(processes(records), watching.writes(), watching.lost, *printed, notes)
+            seen = _Seen(tally, watching.writes(), watching.lost, *printed, notes)
             return replace(_observed(outcome, sites, refused, seen), not_transplanted=moved.why_not())
 
 
@@ -109,17 +103,18 @@ def check_observable(program: Program) -> None:
             f"{program.path} needs {first[0]} before every other library, so values in it cannot be observed.",
             f"whyperf record -- {shlex.join(program.command)}",
         )
-    if _is_go(file):
-        raise WhyperfError(
-            f"{program.path} is a Go program, which handles SIGTRAP by itself, so values in it cannot be observed.",
-            f"whyperf record -- {shlex.join(program.command)}",
-        )
+    for mark, what in _OWN_TRAPS.items():
+        if _holds(file, mark):
+            raise WhyperfError(
+                f"{program.path} is {what}, which handles SIGTRAP by itself, so values in it cannot be observed.",
+                f"whyperf record -- {shlex.join(program.command)}",
+            )
 
 
-def _is_go(file: Path) -> bool:
+def _holds(file: Path, mark: bytes) -> bool:
     try:
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as content:
-            return content.find(_GO) >= 0
+            return content.find(mark) >= 0
     except (OSError, ValueError):
         return False
 
@@ -157,7 +152,7 @@ def _digest(path: Path, pieces: Callable[[BinaryIO], Iterable[bytes]]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    processes: list[RecordingProcess]
+    tally: Tally
     writes: Rows
     lost: int
     output: str
@@ -166,63 +161,34 @@ class _Seen:
 
 
 def _observed(outcome: RunOutcome, sites: Sequence[ObservedSite], refused: Sequence[str], seen: _Seen) -> Observed:
-    hits, seen_whole, placed = np.zeros(len(sites), np.uint64), np.ones(len(sites), bool), np.zeros(len(sites), bool)
-    rows, lost = [np.zeros(0, RECORD)], seen.lost
-    room, beyond = np.array([_hits_forced(site) for site in sites], np.uint64), np.zeros(len(sites), np.uint64)
-    for process in seen.processes:
-        states = process.sites[: len(sites)]
-        there = states["address"] != 0
-        placed |= there
-        hits[there] += states["hits"][there]
-        beyond[there] += (states["hits"] - np.minimum(states["hits"], room))[there]
-        seen_whole &= ~there | ((states["disarmed"] == 0) & (states["is_trap"] == 1))
-        found, without_room = process.records()
-        rows.append(found[found["site"] < len(sites)])
-        lost += without_room
-    records = np.concatenate(rows)
+    tally = seen.tally
     return Observed(
         status=outcome.shell_status,
         totals=outcome.totals,
         output=seen.output,
-        hits=tuple(hits.tolist()),
-        complete=tuple(seen_whole.tolist()),
-        beyond=tuple(beyond.tolist()),
-        placed=tuple(placed.tolist()),
-        records=records[np.argsort(records["order"], kind="stable")],
+        hits=tuple(tally.hits.tolist()),
+        complete=tuple(tally.complete.tolist()),
+        beyond=tuple(tally.beyond.tolist()),
+        placed=tuple(tally.placed.tolist()),
+        records=tally.records(),
         writes=seen.writes,
-        modules=tuple((path, bias) for path, bias, _ in seen.processes[0].modules()) if seen.processes else (),
-        lost=lost,
+        modules=tally.modules,
+        lost=seen.lost + tally.lost,
         output_shape=seen.output_shape,
         stopped_by=outcome.stopped_by,
         signal=outcome.signal,
         work=outcome.work,
         failure=outcome.failure,
         refused=tuple(
-            "" if placed[number] else refused[number] or _why_not(site, seen.processes)
+            "" if tally.placed[number] else refused[number] or tally.why_not_placed(site)
             for number, site in enumerate(sites)
         ),
         notes=(*seen.notes, *outcome.notes, *_by_trap(outcome, sites)),
+        unseen=tally.unseen(),
     )
-
-
-def _hits_forced(site: ObservedSite) -> int:
-    """In each process."""
-    values = () if site.forced is None else site.forced.values or ()
-    return len(values) if len(values) > 1 else _ALL
 
 
 def _by_trap(outcome: RunOutcome, sites: Sequence[ObservedSite]) -> tuple[str, ...]:
     if not sites or outcome.signal != signal.SIGTRAP:
         return ()
     return ("It ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own.",)
-
-
-def _why_not(site: ObservedSite, seen: list[RecordingProcess]) -> str:
-    if not seen:
-        return "nothing was loaded into the program"
-    wanted = site.module.resolve()
-    for process in seen:
-        for path, _, reason in process.modules():
-            if reason and Path(path).resolve() == wanted:
-                return _NOT_PLACED.get(reason, "its plan was not understood")
-    return "the file was not loaded"

@@ -122,6 +122,7 @@ class Observed:
     failure: WhyperfError | None = None  # why it did not get its whole load
     refused: tuple[str, ...] = ()  # of each site, why it was not placed; empty: it was
     notes: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()  # sentences: which processes were not observed, and why
     beyond: tuple[int, ...] = ()  # of each site, hits for which it had no value left to force; a lower bound too
     not_transplanted: str = ""  # why functions of another build did not run; empty: they did, or none were asked for
 

@@ -19,6 +19,7 @@ from whyperf.errors import WhyperfError
 
 # Python ignores these when it starts; a program started by a shell would not find them ignored.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+_ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Child:
         """Whether it has ended; reaps it if so."""
         if self.status is None:
             pid, status, self.rusage = os.wait4(self.pid, os.WNOHANG)
-            if pid:
+            if pid and not os.WIFSTOPPED(status):  # one that asked to be traced by its parent stops for us
                 self.ended = time.monotonic_ns()
                 self.status = os.waitstatus_to_exitcode(status)
         return self.status is not None
@@ -53,7 +54,8 @@ class Child:
         """Whether it has ended, leaving it unreaped: what it used can still be read from /proc."""
         if self.status is not None:
             return True
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return found is not None and found.si_code in _ENDS
 
     def send(self, number: int) -> None:
         # Safe from reuse of the pid: an unreaped child keeps its number.
