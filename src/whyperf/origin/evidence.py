@@ -216,7 +216,7 @@ class OriginEvidence:
 
     def _check_runs(self) -> None:
         if self.runs + 2 > self._bounds.most_runs:
-            raise OutOfBudgetError(f"{self.runs} runs were made, and no more are allowed")
+            raise OutOfBudgetError("no more runs are allowed")
 
     def _left(self) -> float:
         left = self._bounds.deadline - time.monotonic()
