@@ -19,7 +19,7 @@ from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import RECORD, Rows
 
 SUFFIX = ".records"
-_MAGIC, _VERSION = b"WPRECORD", 1
+_MAGIC, _VERSION = b"WPRECORD", 2
 _HEADER = struct.Struct("<8sIiiIQQQQIII")
 _HEADER_BYTES, _MODULES = 4096, 256
 _MODULE = struct.Struct("<QII1008s")
