@@ -16,7 +16,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-_Static_assert(sizeof(struct record_module) == 1024 && sizeof(struct record_site) == 64 && sizeof(struct record) == 328,
+_Static_assert(sizeof(struct record_module) == 1024 && sizeof(struct record_site) == 64 && sizeof(struct record) == 336,
                "as in record_files.py");
 
 enum {

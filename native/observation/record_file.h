@@ -17,7 +17,7 @@
 #define RECORD_FILE_MAGIC "WPRECORD"
 
 enum {
-    RECORD_FILE_VERSION = 1,
+    RECORD_FILE_VERSION = 2,
     RECORD_FILE_HEADER_BYTES = 4096,
     RECORD_FILE_MODULES = 256,
     RECORD_FILE_PATH_BYTES = 1008,
@@ -67,7 +67,7 @@ struct record {
     uint64_t order; // CLOCK_MONOTONIC in ns; written last
     uint64_t hit;
     uint64_t registers[REGISTERS];
-    uint64_t flags, memory_address, memory, after, memory_after, caller;
+    uint64_t flags, memory_address, memory, after, memory_after, caller, vector;
 };
 
 // With room for so many records.

@@ -17,8 +17,8 @@ static bool is_sound(const struct site_row *row, const struct site_file_header *
     return row->patch < planned->patches && row->site < SITE_MOST &&
            (row->after == SITE_NOWHERE || (uint64_t)row->after + trap_bytes <= planned->stub_bytes) &&
            (uint64_t)row->first_value + row->values <= header->values && row->base < REGISTERS &&
-           row->index < REGISTERS && row->memory_bytes <= sizeof(uint64_t) && row->watched < REGISTERS &&
-           row->forced < REGISTERS && row->forced_bytes <= sizeof(uint64_t);
+           row->index < REGISTERS && row->memory_bytes <= sizeof(uint64_t) && row->watched < VECTOR + VECTORS &&
+           row->vector < VECTORS && row->forced < REGISTERS && row->forced_bytes <= sizeof(uint64_t);
 }
 
 static bool rows_are_sound(const struct site_file *file, const struct plan *plan) {

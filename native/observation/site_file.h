@@ -13,7 +13,7 @@
 #define SITE_FILE_MAGIC "WPOBSERV"
 
 enum {
-    SITE_FILE_VERSION = 1,
+    SITE_FILE_VERSION = 2,
     SITE_MOST = 4096,         // sites of a run
     SITE_MOST_VALUES = 65536, // forced ones of a run
     SITE_NOWHERE = 0xffffffff,
@@ -26,6 +26,7 @@ enum site_flags {
     SITE_ENTRY = 8,     // of a function: the return address is recorded
     SITE_REGISTER = 16, // one register is recorded once more behind the instruction
     SITE_FORCED = 32,
+    SITE_VECTOR = 64, // one vector register is recorded as well, before the instruction
 };
 
 struct site_file_header {
@@ -47,9 +48,9 @@ struct site_row {
     int64_t displacement;
     uint32_t first_value, values; // one: every time; several: the n-th at the n-th hit; none: its own is written back
     uint8_t base, index, scale, memory_bytes;
-    uint8_t watched;              // register
+    uint8_t watched;              // register, or a vector register from VECTOR on
     uint8_t forced, forced_bytes; // register
-    uint8_t padding;
+    uint8_t vector;               // register, from 0
 };
 
 struct site_file {

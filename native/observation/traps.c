@@ -65,6 +65,8 @@ static struct record *recorded(const struct site_row *row, uint64_t hit, uint64_
         record->memory_address = address;
         peek(address, &record->memory, row->memory_bytes);
     }
+    if (row->flags & SITE_VECTOR)
+        record->vector = register_read(context, VECTOR + row->vector);
     if (row->flags & SITE_ENTRY)
         record->caller = return_address(context);
     __atomic_store_n(&record->order, now(), __ATOMIC_RELEASE);

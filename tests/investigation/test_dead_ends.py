@@ -50,6 +50,21 @@ def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) >= 3 and found.notes[-1] == "No value was forced. No code reads it. Its values are the same."
 
 
+def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def follow(_start: object, _subject: object, bounds: ProofBounds, *_: object) -> FoundOrigin:
+        allowed.append(bounds.runs)
+        return FoundOrigin(Origin((), ChainEnd.CONSTANT, "Its values are the same.", 0, 10, 1.0), (), ())
+
+    allowed: list[int] = []
+    monkeypatch.setattr(investigating, "follow", follow)
+    found = _investigated(verdicts.difference(), Path("/bin/true"))
+    assert allowed == [20, 10]
+    assert found.notes[-2:] == (
+        "20 runs followed and forced values, and something was left untried: whyperf prove --most-runs 60",
+        "No value was forced. Its values are the same. There were no runs left to follow one.",
+    )
+
+
 def test_too_little_time() -> None:
     found = _investigated(verdicts.difference(), Path("/bin/true"), ends_in=-1.0)
     assert found.notes[-1] == "No value was forced. There was no time left to follow one."

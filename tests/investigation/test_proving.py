@@ -17,6 +17,7 @@ from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, ProofFinding
 from whyperf.investigation import proving
 from whyperf.investigation.investigate import follow
 from whyperf.investigation.proving import ChainProof
+from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.subject import ProofBounds, Subject
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
@@ -24,6 +25,7 @@ from whyperf.origin.starts import start_at_variable
 from whyperf.proof.by_value import ForcedPlace
 from whyperf.proof.rounds import ProofSide, Trying, UsualRuns, not_testable
 from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind, TrialRun
 
 PROGRAM = Path("/nowhere/program")
 ONE, CHANGING = ((5, 40),), ((5, 20), (6, 20))
@@ -48,7 +50,12 @@ def _found(*sites: ForcibleSite | None, turn: int = 0, inputs: int = 0, counts: 
 
 
 def _tried(
-    monkeypatch: pytest.MonkeyPatch, found: FoundOrigin, *, ends_in: float = 1000.0, settled: str = ""
+    monkeypatch: pytest.MonkeyPatch,
+    found: FoundOrigin,
+    *,
+    ends_in: float = 1000.0,
+    settled: str = "",
+    so_far: SoFar | None = None,
 ) -> tuple[list[tuple[str, bool]], list[str]]:
     """Trials as pairs of what was forced and whether in order; and what is said in the end."""
     asked: list[tuple[str, bool]] = []
@@ -63,6 +70,7 @@ def _tried(
         usual: UsualRuns,
     ) -> object:
         asked.append((claim.what, places[0].in_order))
+        trying.on_run(TrialKind.BAD, 0)
         told = not_testable(claim, trying.measure, f"{claim.what} was tried.")
         return verdicts.proven().suspects[0].proofs[0] if claim.what == settled else told
 
@@ -70,7 +78,7 @@ def _tried(
     program = find_program(["/bin/true"], os.environ)
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
     bounds = ProofBounds(time.monotonic() + ends_in)
-    done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None).tried()
+    done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None, so_far or SoFar()).tried()
     return asked, [one.proof.sentence for one in done]
 
 
@@ -129,6 +137,26 @@ def test_too_many_hops_and_too_little_time_are_reasons(monkeypatch: pytest.Monke
     ]
     asked, said = _tried(monkeypatch, many, ends_in=-1.0)
     assert len(asked) == 1 and said[1].endswith("there is no time left.")
+
+
+def test_what_was_forced_for_one_chain_is_not_forced_again_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    so_far = SoFar()
+    first, said = _tried(monkeypatch, _found(_site(ONE, ((9, 40),))), so_far=so_far)
+    again, said_again = _tried(monkeypatch, _found(None, _site(ONE, ((9, 40),)), turn=1), so_far=so_far)
+    other, _ = _tried(monkeypatch, _found(_site(ONE, ((8, 40),))), so_far=so_far)
+    assert (len(first), len(again), len(other)) == (1, 0, 1)
+    assert said_again[0] == said[0] == "Not testable: a was tried."
+
+
+def test_no_trial_begins_for_which_no_runs_are_left_but_a_first_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)))
+    so_far = SoFar(most_runs=20, runs=20)
+    asked, _ = _tried(monkeypatch, found, so_far=so_far)
+    assert len(asked) == 2 and so_far.runs == 22 and not so_far.ran_out
+    used = SoFar(most_runs=20, runs=16, usual={TrialKind.GOOD: [TrialRun(1.0, 0)], TrialKind.BAD: [TrialRun(2.0, 0)]})
+    asked, said = _tried(monkeypatch, found, so_far=used)
+    assert not asked and used.ran_out
+    assert said[0] == "Not testable: `a` in f was not forced: no more runs are allowed."
 
 
 @pytest.mark.process

@@ -188,6 +188,32 @@ def test_a_hash_that_makes_few_places_of_many_names(build: Build, tmp_path: Path
     assert (turned.function, turned.line) == ("sum_of", line_of("names.c", "the hash")), origin
 
 
+def test_a_hash_that_cuts_fractions_off(build: Build) -> None:
+    program = build("weights.c")
+    start = start_at_line(program, "weights.c", line_of("weights.c", "the list that is walked"))
+    origin = _search(start, program, ["hash", "1"], ["hash", "0.0003"]).origin
+    # THEN many become few where floating-point numbers become whole ones
+    assert origin.narrows
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == ("place_of", line_of("weights.c", "the hash")), origin
+    # AND that is made of the fractions, which are shown as such
+    made_of = origin.hops[origin.turn + 1]
+    assert made_of.bad.startswith("0 to 0.") and made_of.good.startswith("0 to 1,"), origin
+
+
+def test_floating_point_numbers_are_followed(build: Build) -> None:
+    program = build("weights.c")
+    start = start_at_variable(program, "spin", "rounds")
+    origin = _search(start, program, ["product", "2.5"], ["product", "99.5"]).origin
+    # THEN through a conversion, products, memory, and an argument
+    seen = {(hop.function, hop.line, hop.good, hop.bad) for hop in origin.hops}
+    assert ("by_product", line_of("weights.c", "// converted"), "375", "14,925") in seen, origin
+    assert ("plan", line_of("weights.c", "// planned"), "3.75", "149.25") in seen, origin
+    # AND to the option that it was read from
+    assert (origin.hops[-1].line, origin.hops[-1].bad) == (line_of("weights.c", "// the option"), "99.5"), origin
+    assert origin.sentence == "It is an option of the command line: argument 2 is `99.5`, was `2.5`."
+
+
 def test_code_that_differs_between_builds_ends_the_way(build: Build) -> None:
     good, bad = build("builds.c"), build("builds.c", "-DSLOW")
     origin = _search(start_at_variable(bad, "walk", "length"), bad, [], [], good).origin

@@ -105,7 +105,7 @@ def test_one_look_serves_two_wishes() -> None:
 def test_no_more_runs_than_allowed() -> None:
     evidence = _evidence(_Pretended(), most_runs=3)
     evidence.look([_AT], "")
-    with pytest.raises(OutOfBudgetError, match="2 runs were made"):
+    with pytest.raises(OutOfBudgetError, match="no more runs are allowed"):
         evidence.look([Point(_HERE, 0x20)], "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,30 @@ def test_more_and_less() -> None:
 )
 def test_values_as_people_write_them(values: list[int], size: int, text: str) -> None:
     assert shown(_sample(values), size) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "size", "text"),
+    [
+        ([0.0003], 8, "0.0003"),
+        ([1.5, -2.25], 8, "-2.25 or 1.5"),
+        ([n / 4 for n in range(9)], 8, "0 to 2"),
+        ([0.5] * 97 + [1.0, 2.0, 3.0], 4, "mostly 0.5"),
+        ([2.5], 4, "2.5"),
+    ],
+)
+def test_floating_point_numbers_as_people_write_them(values: list[float], size: int, text: str) -> None:
+    bits = np.array(values, np.float64 if size == 8 else np.float32).view(np.uint64 if size == 8 else np.uint32)
+    assert shown(replace(_sample(bits.tolist()), is_float=True), size) == text
+
+
+def test_registers_for_floating_point_numbers_may_hold_others() -> None:
+    """Copies of whole numbers and addresses, and short ones where the size is not known."""
+    assert shown(replace(_sample([7]), is_float=True), 8) == "7"
+    assert shown(replace(_sample([_HEAP]), is_float=True), 8) == "an address"
+    assert shown(replace(_sample([int(np.float32(2.5).view(np.uint32))]), is_float=True), 8) == "2.5"
+    lower = ComparedValues(*(replace(_sample([int(np.float64(x).view(np.uint64))]), is_float=True) for x in (-20, -90)))
+    assert lower.direction == -1
 
 
 def test_counts_and_shares() -> None:

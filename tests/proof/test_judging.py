@@ -143,8 +143,20 @@ def test_a_first_look_tells_clear_cases_only() -> None:
     assert finding(_first(2, innocent)) == (ProofFinding.REFUTED, None)
     unclear = (ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
     assert finding(_first(2, runs_of({TrialKind.REVERSE: (1.0, 1.01, 1.03)}))) == unclear
-    assert finding(_first(2, runs_of()), from_outside=True) == unclear
-    assert not judged(_first(2, runs_of()), from_outside=True).is_final
+    assert not judged(_first(2, runs_of({TrialKind.REVERSE: (1.0, 1.01, 1.03)}))).is_final
+    assert finding(_first(2, runs_of()), from_outside=True) == (ProofFinding.TRIGGER, None)
+    half = runs_of({TrialKind.FORCED: (1.7, 2.2, 1.8)})
+    assert finding(_first(2, half), from_outside=True) == unclear
+
+
+def test_what_needs_no_reverse_runs_is_told_without_them() -> None:
+    def without(runs: dict[TrialKind, list[TrialRun]]) -> dict[TrialKind, list[TrialRun]]:
+        return {**runs, TrialKind.REVERSE: []}
+
+    innocent = runs_of({TrialKind.FORCED: (3.0, 3.05, 2.96)})
+    assert finding(without(innocent)) == (ProofFinding.REFUTED, None)
+    assert finding(without(runs_of()), from_outside=True) == (ProofFinding.TRIGGER, None)
+    assert finding(without(runs_of())) == (ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
 
 
 def test_other_output_is_told_at_once() -> None:
@@ -216,10 +228,20 @@ def test_looking_after_every_round_proves_noise_no_more_often(spread: float, inn
     proven = 0
     for seed in range(300):
         runs = _noise(seed, spread, 5, innocent=innocent)
-        looks = (judged(_first(count, runs)) for count in range(2, 6))
-        told = next((one for one in looks if one.is_final), None)
-        proven += told is not None and told.finding is ProofFinding.PROVEN
+        proven += _told(runs) is ProofFinding.PROVEN
     assert proven <= 1
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.15])
+def test_an_input_that_removes_nothing_is_no_trigger_by_noise(spread: float) -> None:
+    noises = (_noise(seed, spread, 5, innocent=True) for seed in range(300))
+    assert sum(_told(runs, from_outside=True) is ProofFinding.TRIGGER for runs in noises) == 0
+
+
+def _told(runs: dict[TrialKind, list[TrialRun]], *, from_outside: bool = False) -> ProofFinding | None:
+    """By the first look that is final; None: by none."""
+    looks = (judged(_first(count, runs), from_outside=from_outside) for count in range(2, 6))
+    return next((one.finding for one in looks if one.is_final), None)
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.1])

@@ -42,6 +42,27 @@ def test_good_and_bad_runs_are_shared() -> None:
     assert not {TrialKind.GOOD, TrialKind.BAD} & set(second.made) and len(second.made) == 6
 
 
+def test_reverse_runs_are_made_only_where_they_could_tell_something() -> None:
+    innocent = _Rounds(forced=TrialRun(_SLOW, 0))
+    assert innocent.judged().finding is ProofFinding.REFUTED
+    assert len(innocent.made) == 8 and TrialKind.REVERSE not in innocent.made
+    outside = _Rounds()
+    assert outside.judged(from_outside=True).finding is ProofFinding.TRIGGER
+    assert len(outside.made) == 8 and TrialKind.REVERSE not in outside.made
+
+
+def test_reverse_runs_are_made_up_for_where_forcing_removes_more_later() -> None:
+    rounds = _Rounds(forced=TrialRun(_SLOW, 0))
+
+    def run(kind: TrialKind, _put: Put) -> TrialRun:
+        rounds.made.append(kind)
+        return _QUICK if kind is TrialKind.FORCED and rounds.made.count(kind) > 1 else rounds.one[kind]
+
+    rounds.run = run  # type: ignore[method-assign]
+    assert rounds.judged().finding is not ProofFinding.REFUTED
+    assert len(rounds.runs[TrialKind.REVERSE]) == len(rounds.runs[TrialKind.GOOD]) > 1
+
+
 def test_an_unclear_case_gets_as_many_of_its_own_as_are_allowed() -> None:
     usual = usual_runs()
     _Rounds(usual).judged()

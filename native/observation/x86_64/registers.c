@@ -1,5 +1,7 @@
 #include "observation/registers.h"
 
+#include <string.h>
+
 #include "observation/peek.h"
 
 enum { GENERAL = 16, STACK_POINTER = 7 };
@@ -13,7 +15,18 @@ uintptr_t trap_address(const ucontext_t *context) {
     return (uintptr_t)context->uc_mcontext.gregs[REG_RIP] - trap_bytes;
 }
 
+static uint64_t vector_read(const ucontext_t *context, uint32_t number) {
+    const struct _libc_fpstate *kept = context->uc_mcontext.fpregs;
+    if (!kept || number >= sizeof kept->_xmm / sizeof *kept->_xmm)
+        return 0;
+    uint64_t value;
+    memcpy(&value, &kept->_xmm[number], sizeof value);
+    return value;
+}
+
 uint64_t register_read(const ucontext_t *context, uint32_t number) {
+    if (number >= VECTOR)
+        return vector_read(context, number - VECTOR);
     return number < GENERAL ? (uint64_t)context->uc_mcontext.gregs[in_context[number]] : 0;
 }
 

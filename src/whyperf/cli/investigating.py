@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.quantities import positive_duration
+from whyperf.cli.quantities import count, positive_duration
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, find_program
 from whyperf.collect.target.shell import without_shell
@@ -17,6 +17,7 @@ from whyperf.comparison.alternation import Side
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
+from whyperf.investigation.subject import MOST_RUNS, ProofBounds, Subject
 from whyperf.recording.sealed.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from whyperf.diagnose.origin import Proof
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.recording_protocol import Recorded
-    from whyperf.investigation.subject import Subject
 
 DEFAULT_BUDGET_S = 300.0
 
@@ -36,6 +36,13 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
         type=positive_duration,
         default=DEFAULT_BUDGET_S,
         help="start no run after this time (default 5m)",
+    )
+    parser.add_argument(
+        "--most-runs",
+        metavar="N",
+        type=count,
+        default=MOST_RUNS,
+        help=f"make at most so many runs that follow and force values, but always a first trial (default {MOST_RUNS})",
     )
     parser.add_argument(
         "--deep",
@@ -66,8 +73,6 @@ def add_output_files(parser: argparse._ActionsContainer) -> None:
 
 
 def planned(plan: ComparisonPlan, output_files: Sequence[Path]) -> Subject:
-    from whyperf.investigation.subject import Subject
-
     return Subject(
         _started(plan.programs[Side.GOOD]),
         _started(plan.programs[Side.BAD]),
@@ -79,8 +84,6 @@ def planned(plan: ComparisonPlan, output_files: Sequence[Path]) -> Subject:
 
 def recorded(good: Recorded, bad: Recorded, output_files: Sequence[Path]) -> Subject:
     """The commands of recordings, to be run again where they ran."""
-    from whyperf.investigation.subject import Subject
-
     (first, of_first), (second, of_second) = _again(good.manifest), _again(bad.manifest)
     return Subject(first, second, (of_first, of_second), dict(os.environ), tuple(output_files))
 
@@ -127,7 +130,6 @@ def binaries_of(recordings: Sequence[Recorded]) -> Callable[[str], Path | None]:
 def tried_first(answer: ShownVerdict, subject: Subject, ends: float, shown: Steps) -> tuple[Proof, ...] | None:
     """What needs no other pass; None where there is no such thing."""
     from whyperf.investigation.investigate import investigate_functions
-    from whyperf.investigation.subject import ProofBounds
 
     return investigate_functions(answer.verdict, subject, ProofBounds(ends), saying(shown, ends))
 
@@ -139,16 +141,16 @@ def investigated(
     shown: Steps,
     functions: tuple[Proof, ...] | None = None,
     *,
+    most_runs: int = MOST_RUNS,
     deep: bool = False,
 ) -> Verdict:
     """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first.
     `deep`: with runs under Valgrind where others do not tell."""
     from whyperf.diagnose.next_command.settled import proven
     from whyperf.investigation.investigate import investigate
-    from whyperf.investigation.subject import ProofBounds
 
     good, bad = answer.examined.good, answer.examined.bad
-    bounds, say = ProofBounds(ends, deep=deep), saying(shown, ends)
+    bounds, say = ProofBounds(ends, most_runs, deep), saying(shown, ends)
     verdict = investigate(answer.verdict, subject, binaries_of(bad), bounds, say, functions=functions)
     return proven(verdict, [one.path for one in good], [one.path for one in bad])
 

@@ -27,11 +27,10 @@ examples:
   whyperf origin good bad --variable "parse.state->size" --json origin.json
   whyperf origin recordings --variable walk.node->limit --deep --budget 20m
 
-The commands of the recordings are run again, in the folder where they ran, with probes at single instructions: up to 20
-runs. Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many,
---deep runs both commands under Valgrind, which does; these runs take many times as long, and at most half of the
-time that is left. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time
-goes.
+The commands of the recordings are run again, in the folder where they ran, with probes at single instructions.
+Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many, --deep
+runs both commands under Valgrind, which does; these runs take many times as long, and at most half of the time that is
+left. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time goes.
 
 exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
 """
@@ -61,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     start = _start(args, bad, Path(subject.bad.path))
     ends = time.monotonic() + args.budget
     with progress() as shown:
-        found = follow(start, subject, ProofBounds(ends, deep=args.deep), saying(shown, ends)).origin
+        bounds = ProofBounds(ends, args.most_runs, args.deep)
+        found = follow(start, subject, bounds, saying(shown, ends)).origin
     if args.json is not None:
         write_text(args.json, origin_json(found), "whyperf origin ... --json -")
     if args.json != "-":

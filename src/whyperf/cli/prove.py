@@ -46,5 +46,5 @@ def run(args: argparse.Namespace) -> int:
     subject = recorded(opened(good[0], args), opened(bad[0], args), args.output_file)
     ends = time.monotonic() + args.budget
     with progress() as shown:
-        verdict = investigated(answer, subject, ends, shown, deep=args.deep)
+        verdict = investigated(answer, subject, ends, shown, most_runs=args.most_runs, deep=args.deep)
     return replace(answer, verdict=verdict).present(args)

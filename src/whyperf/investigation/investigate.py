@@ -12,16 +12,18 @@ from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
+from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
 from whyperf.origin.starts import Start
-from whyperf.proof.rounds import usual_runs
 
 _CHAINS = 4  # that are followed
 _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _PART = 0.4  # of the time that is left, for one chain
+_MORE = 3  # times as many runs, to be tried next
+_RAN_OUT = "{runs} runs followed and forced values, and something was left untried: whyperf prove --most-runs {more}"
 
 
 @dataclass(frozen=True)
@@ -65,15 +67,18 @@ def investigate(
         functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
     if is_settled(functions):
         return with_changed_function(verdict, functions)
-    chains, dead_ends, usual = list[FollowedSuspect](), list[str](), usual_runs()
-    for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, dead_ends):
-        tried = ChainProof(chain.found, subject, measure, bounds, say, usual).tried()
+    chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
+    for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, so_far):
+        tried = ChainProof(chain.found, subject, measure, bounds, say, so_far).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
             break
     best = max(chains, key=lambda one: one.worth, default=None)
+    if so_far.ran_out and not (best is not None and best.is_proven):
+        note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
+        verdict = replace(verdict, notes=(*verdict.notes, note))
     if best is None:
-        reasons = list(dict.fromkeys(dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
+        reasons = list(dict.fromkeys(so_far.dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
         note = " ".join(["No value was forced.", *reasons])
         return with_changed_function(replace(verdict, notes=(*verdict.notes, note)), functions)
     beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
@@ -120,23 +125,27 @@ def follow(
 
 
 def _chains(
-    starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, dead_ends: list[str]
+    starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, so_far: SoFar
 ) -> Iterator[FollowedSuspect]:
-    """Those that say more than where they began; of the others, `dead_ends` gets a sentence."""
+    """Those that say more than where they began; of the others, it is noted why."""
     known: KnownPrograms | None = None
     for beginning in starts:
         left = bounds.ends - time.monotonic()
         if left <= 0:
-            dead_ends.append("There was no time left to follow one.")
+            so_far.dead_ends.append("There was no time left to follow one.")
+            return
+        if not so_far.has_room_for_a_chain():
+            so_far.dead_ends.append("There were no runs left to follow one.")
             return
         try:
             known = known or KnownPrograms(subject.good, subject.bad)
-            part = replace(bounds, ends=time.monotonic() + _PART * left)
+            part = ProofBounds(time.monotonic() + _PART * left, so_far.left, bounds.deep)
             found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
-            dead_ends.append(error.sentence)
+            so_far.dead_ends.append(error.sentence)
             continue
+        so_far.count(found.origin)
         if len(found.origin.hops) > 1:
             yield FollowedSuspect(beginning.suspect, found, ())
         else:
-            dead_ends.append(found.origin.sentence)
+            so_far.dead_ends.append(found.origin.sentence)

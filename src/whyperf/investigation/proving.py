@@ -10,12 +10,13 @@ from functools import partial
 from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
+from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import ProofSide, Trying, UsualRuns, not_testable, usual_runs
+from whyperf.proof.rounds import ProofSide, Trying, not_testable
 from whyperf.proof.sentences import ProofClaim, was_not_forced
 from whyperf.proof.trial import TrialKind
 
@@ -26,6 +27,7 @@ SETTLED = (ProofFinding.PROVEN, ProofFinding.SUPPORTED)
 
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
 _NO_TIME_LEFT = "there is no time left"
+_NO_RUNS_LEFT = "no more runs are allowed"
 _SAME_INPUT = "it only passes on a value that was forced elsewhere"
 
 
@@ -44,28 +46,33 @@ class ChainProof:
     measure: str
     bounds: ProofBounds
     say: Say
-    usual: UsualRuns = field(default_factory=usual_runs)
-    """Good and bad runs, which the trials of several chains may share."""
+    so_far: SoFar = field(default_factory=SoFar)
 
     def tried(self) -> list[Tried]:
         """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
         others follow with the reason why they were not tried."""
         done: list[Tried] = []
         not_tried: dict[int, str] = {}
-        is_time_left = True
+        trials, is_time_left = 0, True
         for number, site, place in _candidates(self.found):
             is_input = _is_input(self.found, number)
-            if not is_time_left or len(done) == _MOST_TRIALS:
+            known = self.so_far.proofs.get(place)
+            if known is not None:
+                done.append(Tried(number, known))
+            elif not is_time_left or trials == _MOST_TRIALS:
                 not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
             elif is_input and any(_is_input(self.found, one.hop) for one in done):
                 not_tried[number] = _SAME_INPUT
+            elif not self.so_far.has_room_for_a_trial():
+                not_tried[number] = _NO_RUNS_LEFT
             else:
-                began = time.monotonic()
+                began, trials = time.monotonic(), trials + 1
                 done.append(Tried(number, self._trial(number, site, place)))
-                if done[-1].proof.finding in SETTLED:
-                    return done
+                self.so_far.proofs[place] = done[-1].proof
                 now = time.monotonic()
                 is_time_left = self.bounds.ends - now >= now - began
+            if done and done[-1].proof.finding in SETTLED:
+                return done
         return [*done, *self._others(done, not_tried)]
 
     def _others(self, done: Sequence[Tried], not_tried: Mapping[int, str]) -> Iterator[Tried]:
@@ -88,9 +95,15 @@ class ChainProof:
         if site.texts != (claim.good, claim.bad) and site.texts[0] != site.texts[1]:  # another value of the same line
             what = site.name or claim.what
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
-        trying = _trying(subject, self.measure, self.bounds, partial(_told, self.say, f"forcing {claim.what}"))
+
+        def told(kind: TrialKind, number: int) -> None:
+            self.so_far.runs += 1
+            _told(self.say, f"forcing {claim.what}", kind, number)
+
+        trying = _trying(subject, self.measure, self.bounds, told)
+        trying = replace(trying, most_runs=self.so_far.most_of_each_kind())
         try:
-            return prove_value(*_sides(subject), [place], claim, trying, usual=self.usual)
+            return prove_value(*_sides(subject), [place], claim, trying, usual=self.so_far.usual)
         except WhyperfError as error:  # what other trials have shown stays
             return not_testable(claim, self.measure, error.sentence)
 

@@ -7,10 +7,9 @@ from collections import defaultdict
 import numpy as np
 
 from whyperf.debuginfo.machines.machine import FlowStep as Leads
-from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Definition, StackSlot
 from whyperf.diagnose.origin import ChainEnd, HopKind
-from whyperf.origin.points import entry_point, result_in
+from whyperf.origin.points import entry_point, holds_float, is_recorded, result_in
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Stop
 from whyperf.origin.trail import Trail, TrailStep
@@ -45,10 +44,10 @@ def passed(trail: Trail, here: CodeHere, argument: Definition) -> Next:
 
 
 def _by_caller(trail: Trail, here: CodeHere, argument: Definition) -> dict[int, ComparedValues]:
-    """By return address; empty where arguments cannot be seen, as in floating-point registers."""
-    if isinstance(argument.target, int) and argument.target >= VECTOR:
-        return {}
+    """By return address; empty where arguments cannot be seen, as a second one in a vector register."""
     entry = entry_point(here.module.path, here.slicer)
+    if not is_recorded(trail.evidence.point(entry.key), argument):
+        return {}
     found: defaultdict[int, list[Sample]] = defaultdict(lambda: [EMPTY, EMPTY])
     for side in BuildSide:
         looked = trail.evidence.looked(entry.key, side)
@@ -58,7 +57,9 @@ def _by_caller(trail: Trail, here: CodeHere, argument: Definition) -> dict[int, 
         for caller in np.unique(looked.rows["caller"]).tolist():
             mine = looked.rows["caller"] == caller
             key = _common(trail, side, caller)
-            found[key][side] = Sample(values[mine], looked.rows["hit"][mine], int(mine.sum()), looked.complete)
+            found[key][side] = Sample(
+                values[mine], looked.rows["hit"][mine], int(mine.sum()), looked.complete, is_float=holds_float(argument)
+            )
     return {caller: ComparedValues(good, bad, argument.size) for caller, (good, bad) in found.items()}
 
 

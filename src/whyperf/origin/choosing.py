@@ -7,7 +7,7 @@ from enum import Enum
 
 import numpy as np
 
-from whyperf.debuginfo.machines.operations import Does
+from whyperf.debuginfo.machines.operations import VECTOR, Does
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.origin.points import input_in, result_in
 from whyperf.origin.program_code import BuildSide
@@ -182,7 +182,7 @@ def _taken(trail: Trail, here: CodeHere, one: Definition, registers: list[Input]
     values = result_in(looked.rows, one)
     rows = looked.rows[odd(values, result, BuildSide.BAD)]
     made = result_in(rows, one)
-    for each in registers:
+    for each in (one for one in registers if one.location < VECTOR):
         same = float(np.mean(input_in(rows, Input(each.location, one.size)) == made)) if len(rows) else 0.0
         if same >= _MOSTLY and trail.input(here, one, each).differs:
             return each

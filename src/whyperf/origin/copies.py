@@ -16,9 +16,9 @@ from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.diagnose.origin import ChainEnd, HopKind
-from whyperf.origin.points import Point
+from whyperf.origin.points import Point, holds_float
 from whyperf.origin.program_code import BuildSide
-from whyperf.origin.questions import AskControl, CodeHere, Next, Read, Stop, Writer, WriterUnknown
+from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.trail import Trail, TrailStep
 
 _UNKNOWN_LENGTH = 4096
@@ -60,6 +60,8 @@ def copied_by_vector(
     if made and all(one.kind is DefinitionKind.CONSTANT for one in made):
         return AskControl(here, store.address)
     if len(loads) != 1 or len(made) != 1 or not _registers_hold(here, loads[0], store):
+        if holds_float(store):
+            return Ask(here.at(store.address), vector, read.compared)
         return Stop(ChainEnd.NOT_FOLLOWED, "It is made in vector registers, which are not followed.")
     [load] = loads
     assert load.memory is not None and store.memory is not None

@@ -88,10 +88,10 @@ class Looked:
     total: int
     complete: bool
 
-    def sample(self, values: UInt64s, is_text: bool = False) -> Sample:
+    def sample(self, values: UInt64s, *, is_text: bool = False, is_float: bool = False) -> Sample:
         if len(values) != len(self.rows):
             return EMPTY
-        return Sample(values, self.rows["hit"], self.total, self.complete, is_text)
+        return Sample(values, self.rows["hit"], self.total, self.complete, is_text, is_float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +217,7 @@ class OriginEvidence:
 
     def _check_runs(self) -> None:
         if self.runs + 2 > self._bounds.most_runs:
-            raise OutOfBudgetError(f"{self.runs} runs were made, and no more are allowed")
+            raise OutOfBudgetError("no more runs are allowed")
 
     def _left(self) -> float:
         left = self._bounds.deadline - time.monotonic()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenly, signed
+from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenly, numbers_of
 
 _FEW = 3
 _MOSTLY = 0.9
@@ -20,7 +22,7 @@ def shown(sample: Sample, size: int) -> str:
     if histogram.keys() == {0, POINTER}:
         return f"null in {histogram[0] / histogram.total():.0%}"
     if len(histogram) <= _FEW:
-        *first, last = [_number(key, size) for key in sorted(histogram)]
+        *first, last = _each(sample, size)
         return f"{', '.join(first)} or {last}" if first else last
     return _range(sample, size)
 
@@ -28,9 +30,18 @@ def shown(sample: Sample, size: int) -> str:
 def _range(sample: Sample, size: int) -> str:
     (commonest, count), *_ = sample.histogram.most_common(1)
     if count >= _MOSTLY * sample.histogram.total():
-        return f"mostly {_number(commonest, size)}"
-    plain = signed(np.array([value for value in sample.values.tolist() if as_key(value) != POINTER], np.uint64), size)
-    return f"{int(plain.min()):,} to {int(plain.max()):,}"
+        return f"mostly {_key(commonest, sample, size)}"
+    keys = np.array([value for value in sample.values.tolist() if as_key(value) != POINTER], np.uint64)
+    plain = numbers_of(replace(sample, values=keys), size)
+    return f"{_number(plain.min())} to {_number(plain.max())}"
+
+
+def _each(sample: Sample, size: int) -> list[str]:
+    """Every value once, in order."""
+    plain = sorted(key for key in sample.histogram if key != POINTER)
+    numbers = numbers_of(replace(sample, values=np.array(plain, np.uint64)), size)
+    found = [_number(one) for one in (np.sort(numbers) if numbers.dtype == np.float64 else numbers)]
+    return [*found, "an address"] if POINTER in sample.histogram else found
 
 
 def shown_shares(compared: ComparedValues) -> tuple[str, str]:
@@ -40,7 +51,7 @@ def shown_shares(compared: ComparedValues) -> tuple[str, str]:
     keys = histograms[0].keys() | histograms[1].keys()
     odd = max(keys, key=lambda key: abs(histograms[0][key] / many[0] - histograms[1][key] / many[1]), default=0)
     good, bad = (
-        f"{_number(odd, compared.size)} in {one[odd] / all_of:.0%}"
+        f"{_key(odd, compared.bad, compared.size)} in {one[odd] / all_of:.0%}"
         for one, all_of in zip(histograms, many, strict=True)
     )
     return good, bad
@@ -64,8 +75,11 @@ def _text(key: int) -> str:
     return found.partition("\n")[0]
 
 
-def _number(key: int, size: int) -> str:
+def _key(key: int, sample: Sample, size: int) -> str:
     if key == POINTER:
         return "an address"
-    value = int(signed(np.array([key], np.uint64), size)[0]) if key < 1 << 64 else key
-    return f"{value:,}"
+    return _number(numbers_of(replace(sample, values=np.array([key], np.uint64)), size)[0])
+
+
+def _number(value: np.float64 | np.int64) -> str:
+    return f"{value:,.6g}" if isinstance(value, np.floating) else f"{int(value):,}"

@@ -11,7 +11,17 @@ from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKi
 from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import HopKind
 from whyperf.origin.evidence import OriginEvidence
-from whyperf.origin.points import Point, content_in, input_in, point_of, result_in
+from whyperf.origin.points import (
+    FLOATS,
+    Point,
+    content_in,
+    holds_float,
+    input_in,
+    is_recorded,
+    point_of,
+    result_in,
+    vector_made,
+)
 from whyperf.origin.program_code import BuildSide, CodeAddress, ProgramCode
 from whyperf.origin.questions import CodeHere, Stop
 from whyperf.origin.values import NOTHING, ComparedValues, Sample
@@ -75,7 +85,7 @@ class Trail:
                 continue
             taken = points.get(point.key) or self.evidence.point(point.key)
             if taken is not None and _conflict(taken, point):
-                point = self._aside(here, one)
+                point = None if one.kind is DefinitionKind.ARGUMENT else self._aside(here, one)
             if point is not None:
                 points[point.key] = points[point.key].joined(point) if point.key in points else point
         for point in extra:
@@ -99,7 +109,7 @@ class Trail:
         following = row + 1
         if following >= len(function.code) or list(function.before(following)) != [row]:
             return None
-        point = Point(here.module.path, function.code[following].address)
+        point = Point(here.module.path, function.code[following].address, vector=vector_made(one))
         self._beside[here.module.path, one.address, one.target] = point
         return point
 
@@ -111,23 +121,36 @@ class Trail:
         """What a definition made."""
         point = self._point(here, one)
         beside = (here.module.path, one.address, one.target) in self._beside
-        register = one.target if isinstance(one.target, int) and 0 <= one.target < VECTOR else None
+        register = one.target if isinstance(one.target, int) and one.target >= 0 else None
 
         def values(side: BuildSide) -> Sample:
             looked = self.evidence.looked(point.key, side) if point is not None else None
             if looked is None:
                 return NOTHING.good
+            known = self.evidence.point(point.key) if point is not None else None
             if beside and register is not None:
-                return looked.sample(input_in(looked.rows, Input(register, one.size)))
-            return looked.sample(result_in(looked.rows, one))
+                if register >= VECTOR and (known is None or known.vector != register):
+                    return NOTHING.good
+                return looked.sample(input_in(looked.rows, Input(register, one.size)), is_float=holds_float(one))
+            if not is_recorded(known, one):
+                return NOTHING.good
+            return looked.sample(result_in(looked.rows, one), is_float=holds_float(one))
 
         return ComparedValues(values(BuildSide.GOOD), values(BuildSide.BAD), one.size)
 
     def input(self, here: CodeHere, one: Definition, wanted: Input) -> ComparedValues:
-        """What a register held that a definition reads."""
-        key = (here.module.path, one.address)
+        """What a register held that a definition reads; of an unrecorded vector register, what was put there."""
+        key, is_vector = (here.module.path, one.address), wanted.location >= VECTOR
+        known = self.evidence.point(key)
+        if is_vector and (known is None or known.vector != wanted.location):
+            made = (self.result(here, each) for each in here.slicer.definitions(one.address, wanted.location))
+            return max(made, key=lambda each: (each.is_on_both_sides, each.rank), default=NOTHING)
+        is_float = is_vector and wanted.size in FLOATS
         found = [self.evidence.looked(key, side) for side in BuildSide]
-        good, bad = (NOTHING.good if each is None else each.sample(input_in(each.rows, wanted)) for each in found)
+        good, bad = (
+            NOTHING.good if each is None else each.sample(input_in(each.rows, wanted), is_float=is_float)
+            for each in found
+        )
         return ComparedValues(good, bad, wanted.size)
 
     def content(self, here: CodeHere, one: Definition) -> ComparedValues:
@@ -139,7 +162,8 @@ class Trail:
         if sides is None:
             return NOTHING
         is_text = one.kind is DefinitionKind.LOAD and one.target is None
-        good, bad = (each.sample(content_in(each.rows, one), is_text) for each in sides)
+        is_float = holds_float(one)
+        good, bad = (each.sample(content_in(each.rows, one), is_text=is_text, is_float=is_float) for each in sides)
         return ComparedValues(good, bad, one.memory.size if one.memory is not None else 8)
 
     def counts(self, here: CodeHere, one: Definition) -> tuple[int, int]:
@@ -193,5 +217,6 @@ class Trail:
 def _conflict(taken: Point, wanted: Point) -> bool:
     """Whether one look cannot serve both."""
     registers = taken.register is not None and wanted.register is not None and taken.register != wanted.register
+    vectors = taken.vector is not None and wanted.vector is not None and taken.vector != wanted.vector
     memories = taken.memory is not None and wanted.memory is not None and taken.memory != wanted.memory
-    return registers or memories
+    return registers or vectors or memories

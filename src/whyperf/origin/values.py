@@ -46,6 +46,8 @@ class Sample:
     complete: bool
     is_text: bool = False
     """The first bytes of texts, not numbers."""
+    is_float: bool = False
+    """Of a register for floating-point numbers, which may hold whole ones as well."""
 
     @cached_property
     def histogram(self) -> Counter[int]:
@@ -156,7 +158,7 @@ class ComparedValues:
         """1: the bad run's values are higher; -1: lower; 0: neither can be said."""
         if not self.is_on_both_sides or self.only_addresses or self.bad.is_text:
             return 0
-        good, bad = (float(np.median(signed(one.values, self.size))) for one in (self.good, self.bad))
+        good, bad = (float(np.median(numbers_of(one, self.size))) for one in (self.good, self.bad))
         if max(abs(good), abs(bad)) < _MODES:
             return 0
         return (bad > good) - (bad < good)
@@ -202,6 +204,23 @@ NOTHING = ComparedValues(EMPTY, EMPTY)
 
 def masked(values: UInt64s, size: int) -> UInt64s:
     return values if size >= 8 else values & np.uint64((1 << 8 * size) - 1)
+
+
+def numbers_of(sample: Sample, size: int) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+    """As the program means them, as far as that is known."""
+    floats = _floats(sample.values, size) if sample.is_float else None
+    return signed(sample.values, size) if floats is None else floats
+
+
+def _floats(values: UInt64s, size: int) -> npt.NDArray[np.float64] | None:
+    """None where they are not floating-point numbers: whole numbers and addresses would be ones that hardly anybody
+    computes with, next to 0."""
+    for bytes_used, bits, real in ((8, np.uint64, np.float64), (4, np.uint32, np.float32)):
+        if bytes_used <= size and not (values >> np.uint64(8 * bytes_used - 1) >> np.uint64(1)).any():
+            found = values.astype(bits).view(real)
+            if not (np.abs(found[found != 0]) < np.finfo(real).tiny).any():
+                return np.nan_to_num(found.astype(np.float64))
+    return None
 
 
 def signed(values: UInt64s, size: int) -> npt.NDArray[np.int64]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from whyperf.debuginfo.machines.machine import FlowStep as Leads
+from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import ChainEnd, HopKind
@@ -178,6 +179,10 @@ class _Within:
         """To what made the input that differs."""
         trail, here = self.trail, self.here
         wanted = input_of(trail, here, one)
+        if wanted is Through.NOTHING and not all(
+            trail.input(here, one, each).is_on_both_sides for each in _numbers(one)
+        ):
+            return Stop(ChainEnd.NOT_FOLLOWED, "It is made of a number in a vector register that could not be seen.")
         if wanted is Through.NOTHING:
             return AskControl(here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
         if one.kind is DefinitionKind.TEST:
@@ -221,6 +226,11 @@ class _Within:
             _look(trail, inner, made, _INNER_DEPTH - 1)
         self.here, self.made, self.used = inner, made, trail.result(here, one)
         return None
+
+
+def _numbers(one: Definition) -> list[Input]:
+    """What it reads from vector registers."""
+    return [each for each in one.inputs if each.location >= VECTOR]
 
 
 def _compared(here: CodeHere, tests: Sequence[Definition]) -> Sequence[Definition]:

@@ -25,8 +25,6 @@ _MOST_GONE, _NOTHING_GONE = 0.5, 0.2
 _SHAM_NOTHING = 0.25
 _MORE_THAN_ALL = 1.3
 """Who removes so much more than the excess does something else."""
-_CLEAR = (ProofFinding.PROVEN, ProofFinding.REFUTED)
-"""What may be told after a first look."""
 _MAY_CHANGE = (GuardReason.TOO_FEW, GuardReason.NO_EXCESS, GuardReason.SHAM, GuardReason.UNDECIDED)
 _RESAMPLED = 2000
 _INTERVAL = (2.5, 97.5)
@@ -67,10 +65,33 @@ def judged(runs: Runs, *, from_outside: bool = False, is_code: bool = False) -> 
     found = ProofJudgement(
         ProofFinding.SUPPORTED, None, shares_of(runs), checked, reverse_counts(runs, is_code=is_code)
     )
-    told = _by_shares(runs, found, is_input=from_outside or (becomes_good(runs) and not is_code))
-    if fewest(runs) < LEAST_RUNS and told.finding not in _CLEAR:
+    told = _by_shares(runs, found, is_input=_is_input(runs, from_outside=from_outside, is_code=is_code))
+    lacks_reverse = told.finding is ProofFinding.SUPPORTED and not runs[TrialKind.REVERSE]
+    if lacks_reverse or (fewest(runs) < LEAST_RUNS and not _is_clear(told, runs)):
         return ProofJudgement(ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
     return told
+
+
+def tells_without_reverse(runs: Runs, *, from_outside: bool, is_code: bool) -> bool:
+    """Whether reverse runs would not change what is said: by the runs so far it is an input, or forcing removes
+    nothing."""
+    if not all(runs[kind] for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED)):
+        return False
+    good, bad, forced = (np.median(amounts(runs, kind)) for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED))
+    removes_nothing = bool(bad - forced < _NOTHING_GONE * (bad - good))
+    return removes_nothing or _is_input(runs, from_outside=from_outside, is_code=is_code)
+
+
+def _is_input(runs: Runs, *, from_outside: bool, is_code: bool) -> bool:
+    return from_outside or (becomes_good(runs) and not is_code)
+
+
+def _is_clear(told: ProofJudgement, runs: Runs) -> bool:
+    """Whether it may be told after a first look."""
+    if told.finding is ProofFinding.TRIGGER:
+        assert told.shares is not None
+        return told.shares.removed.low > _MOST_GONE and are_apart(runs)
+    return told.finding in (ProofFinding.PROVEN, ProofFinding.REFUTED)
 
 
 def _by_shares(runs: Runs, found: ProofJudgement, *, is_input: bool) -> ProofJudgement:
@@ -109,7 +130,7 @@ def shares_of(runs: Runs) -> Shares:
     intervals are a bootstrap over the runs of each kind.
     """
     random = np.random.default_rng(_SEED)
-    columns = {kind: np.array(amounts(runs, kind)) for kind in TrialKind}
+    columns = {kind: np.array(amounts(runs, kind) or [np.nan]) for kind in TrialKind}  # perhaps no reverse runs
     medians = {kind: np.median(values) for kind, values in columns.items()}
     again = {kind: _resampled(values, random) for kind, values in columns.items()}
     point = _shares({kind: np.array([median]) for kind, median in medians.items()})

@@ -6,6 +6,7 @@ import contextlib
 import math
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from whyperf.diagnose.measured.latency import PREFIX
 from whyperf.diagnose.measured.threads import queued_s
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import PEAK_BYTES
-from whyperf.proof.judging import ProofJudgement, judged
+from whyperf.proof.judging import ProofJudgement, judged, tells_without_reverse
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
@@ -49,7 +50,8 @@ class Trying:
     output_files: tuple[Path, ...] = ()
     most_runs: int = 5  # of each kind
     budget_s: float | None = None
-    on_run: Callable[[TrialKind, int], None] = lambda _kind, _round: None
+    on_run: Callable[[TrialKind, int], None] = lambda _kind, _number: None
+    """Before every run, with how many of its kind came before it in the same trial."""
     on_tick: Callable[[], None] = lambda: None
 
 
@@ -91,23 +93,27 @@ class ProofRounds:
         self._begun = time.monotonic()
         self.slowest_s = 0.0  # of runs so far, by which others are limited
         self._last_s: dict[TrialKind, float] = {}
+        self._made: Counter[TrialKind] = Counter()
+        self._without_reverse = False
         known = usual if usual is not None else usual_runs()
         self.runs: dict[TrialKind, list[TrialRun]] = {kind: known.get(kind, []) for kind in TrialKind}
 
     @property
     def done(self) -> int:
-        return min(len(runs) for runs in self.runs.values())
+        return min(len(self.runs[kind]) for kind in self._kinds())
 
     def judged(self, *, from_outside: bool = False, is_code: bool = False) -> ProofJudgement:
         """After as many rounds as it takes. NotPutError where something could not be put into a run."""
         judgement = judged(self.runs)
         while self.done < self._trying.most_runs and not self._is_time_up():
             for kind in self._next_round():
-                self._trying.on_run(kind, len(self.runs[kind]))
+                if kind not in self._kinds():
+                    continue
                 began = time.monotonic()
                 self.runs[kind].append(self.run(kind, self._put(kind)))
                 self._last_s[kind] = time.monotonic() - began
                 judgement = judged(self.runs, from_outside=from_outside, is_code=is_code)
+                self._without_reverse = tells_without_reverse(self.runs, from_outside=from_outside, is_code=is_code)
                 if judgement.is_stopped:
                     break  # the others of this round would not change it
             if judgement.is_final:
@@ -120,6 +126,8 @@ class ProofRounds:
         # What the user runs may take as long as it does.
         is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self.slowest_s and side.lifecycle.for_s is None
         patience = max(_LEAST_PATIENCE_S, _PATIENCE * self.slowest_s)
+        self._trying.on_run(kind, self._made[kind])
+        self._made[kind] += 1
         seen = observe(
             put.program or side.program,
             put.sites,
@@ -160,9 +168,13 @@ class ProofRounds:
         ahead = sum(self._last_s.get(kind, 0.0) for kind in self._next_round())
         return time.monotonic() - self._begun + ahead > budget
 
+    def _kinds(self) -> list[TrialKind]:
+        """Of which there are to be runs, as far as is known by now."""
+        return [kind for kind in TrialKind if kind is not TrialKind.REVERSE or not self._without_reverse]
+
     def _next_round(self) -> list[TrialKind]:
         """Kinds of which one more run is needed, beginning with another one each time."""
-        number, kinds = self.done, list(TrialKind)
+        number, kinds = self.done, self._kinds()
         turned = kinds[number % len(kinds) :] + kinds[: number % len(kinds)]
         return [kind for kind in turned if len(self.runs[kind]) == number]
 

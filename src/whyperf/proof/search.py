@@ -69,13 +69,11 @@ class Search(Generic[_Change]):
 
     def is_passed(self, sites: Sequence[ObservedSite]) -> list[bool]:
         """Of each site, whether a bad run passes it, or that cannot be seen."""
-        self._trying.on_run(TrialKind.BAD, 0)
         seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
         return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
 
     def first_passed(self, sites: Sequence[ObservedSite]) -> int | None:
         """Which of the sites a bad run passes first; None: none that can be seen."""
-        self._trying.on_run(TrialKind.BAD, 0)
         records = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE).records
         return int(records["site"][0]) if len(records) else None
 
@@ -93,9 +91,8 @@ class Search(Generic[_Change]):
 
     def _measure_usual(self) -> bool:
         """Whether there is an excess to explain."""
-        for number in range(_BASE_RUNS):
+        for _ in range(_BASE_RUNS):
             for kind, runs in self._usual.items():
-                self._trying.on_run(kind, number)
                 runs.append(self._rounds.run(kind, self._put(kind, ())))
         return self._excess() > 0
 
@@ -134,7 +131,6 @@ class Search(Generic[_Change]):
         try:
             put = self._put(TrialKind.FORCED, changes)
             while len(shares) < 2:
-                self._trying.on_run(TrialKind.FORCED, len(shares))
                 run = self._rounds.run(TrialKind.FORCED, put)
                 if not self._is_sound(run):
                     return None

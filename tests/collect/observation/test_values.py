@@ -118,6 +118,39 @@ def test_results_are_those_of_the_instruction(program: Path) -> None:
     assert set(seen.of(1)["caller"].tolist()) <= mains
 
 
+FLOATS = """
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) long whole(double x, float y) { return (long)(x * 2.5) + (long)y; }
+int main(int count, char **words) {
+    long total = 0;
+    for (int k = 0; k < 5; k++)
+        total += whole(atof(words[1]) + k, k / 2.0f);
+    printf("%ld\\n", total);
+    return 0;
+}
+"""
+PRODUCTS = [(10.25 + k) * 2.5 for k in range(5)]
+
+
+def of_floats(program: Path, mnemonics: tuple[str, ...]) -> list[ObservedSite]:
+    """At the entry of whole(): its second argument. At the product: the first one before it, the result behind it."""
+    product = next(row for row in instructions(program, "whole") if row.mnemonic in mnemonics)
+    entry = ObservedSite(program, first(program, "whole"), vector=33)
+    result = 32 + int(re.findall(r"\d+", product.operands)[0])
+    return [entry, ObservedSite(program, product.address, after=True, register=result, vector=32)]
+
+
+def test_floating_point_registers_are_those_of_the_program(tmp_path: Path) -> None:
+    program = compiled(tmp_path, FLOATS)
+    seen = observed([program, "10.25"], of_floats(program, ("fmul", "mulsd")))
+    assert seen.hits == (5, 5) and seen.complete == (True, True)
+    entry, product = seen.of(0), seen.of(1)
+    assert entry["vector"].astype(np.uint32).view(np.float32).tolist() == [k / 2 for k in range(5)]
+    assert product["vector"].view(np.float64).tolist() == [10.25 + k for k in range(5)]
+    assert product["after"].view(np.float64).tolist() == PRODUCTS
+
+
 @needs_gdb
 def test_forced_values_change_the_output_as_a_debugger_would(program: Path) -> None:
     made = last_before_return(program, "size_of")

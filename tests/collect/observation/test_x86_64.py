@@ -8,11 +8,12 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.collect.observation.programs import compiled, functions, instructions
 from tests.collect.observation.test_programs import MANY_FORMS
-from tests.collect.observation.test_values import SOURCE
+from tests.collect.observation.test_values import FLOATS, PRODUCTS, SOURCE, of_floats
 from tests.patience import PATIENCE_S
 from whyperf.collect.observation.plans import write_plans
 from whyperf.collect.observation.record_files import RecordingProcess, processes
@@ -176,6 +177,17 @@ def test_sites_at_every_instruction_change_nothing(tmp_path: Path, library: Path
     assert printed == plain and process is not None
     hits = process.sites["hits"][: len(sites)]
     assert (process.sites["address"][: len(sites)] != 0).mean() > 0.97 and (hits > 0).mean() > 0.5
+
+
+@needs_emulator
+def test_floating_point_registers_are_those_of_the_program(tmp_path: Path, library: Path) -> None:
+    program = compiled(tmp_path, FLOATS, compiler=CROSS)
+    _, process = _emulated(library, tmp_path, program, of_floats(program, ("mulsd",)), "10.25")
+    assert process is not None
+    records, _ = process.records()
+    product = records[records["site"] == 1]
+    assert product["vector"].view(np.float64).tolist() == [10.25 + k for k in range(5)]
+    assert product["after"].view(np.float64).tolist() == PRODUCTS
 
 
 @needs_emulator

@@ -13,6 +13,7 @@ from tests.debuginfo.conftest import Describe
 from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import AARCH64, X86_64, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep, Machine, TableJump
+from whyperf.debuginfo.machines.operations import Does
 from whyperf.debuginfo.probes.planner import make_plan
 from whyperf.errors import WhyperfError
 
@@ -198,6 +199,29 @@ def test_words(machine: Machine, text: str, word: str | None) -> None:
 def _split(text: str) -> tuple[str, str]:
     mnemonic, _, operands = text.partition(" ")
     return mnemonic, operands
+
+
+@pytest.mark.parametrize(
+    ("machine", "text", "does", "source", "sizes"),
+    [
+        (AARCH64, "fcvtzu w0, d1", Does.COMPUTE, 33, (4, 8)),
+        (AARCH64, "scvtf s0, x1", Does.COMPUTE, 1, (4, 8)),
+        (AARCH64, "fmov x0, d1", Does.COPY, 33, (8, 8)),
+        (X86_64, "cvttsd2si eax, xmm1", Does.COMPUTE, 33, (4, 8)),
+        (X86_64, "vcvtsi2ss xmm0, xmm0, rax", Does.COMPUTE, 0, (4, 8)),
+        (X86_64, "cvtss2sd xmm0, xmm1", Does.COMPUTE, 33, (8, 4)),
+        (X86_64, "movq rax, xmm1", Does.COPY, 33, (8, 8)),
+        (X86_64, "movapd xmm0, xmm1", Does.COPY, 33, (16, 16)),
+    ],
+)
+def test_a_conversion_makes_another_value_and_a_move_does_not(
+    machine: Machine, text: str, does: Does, source: int, sizes: tuple[int, int]
+) -> None:
+    mnemonic, _, operands = text.partition(" ")
+    made = machine.operation(mnemonic, operands, 0)
+    [effect] = made.effects
+    assert (effect.does, effect.sources) == (does, (source,))
+    assert (effect.size, made.sizes[-1]) == sizes
 
 
 def test_the_file_says_which_machine_it_is_for(tmp_path: Path, described: Describe) -> None:

@@ -13,13 +13,14 @@ import numpy as np
 
 from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
+from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.probes import plan_file
 from whyperf.debuginfo.probes.observing import LoadedNumber, PlannedPlaces, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_cache import SUFFIX
 
 MOST_SITES = 4096
 MOST_VALUES = 65536
-_MAGIC, _VERSION = b"WPOBSERV", 1
+_MAGIC, _VERSION = b"WPOBSERV", 2
 _HEADER = struct.Struct("<8sIIIIIIII")
 _CHECKED_FROM = 12
 _ROW = struct.Struct("<IIIIqIIBBBBBBBB")
@@ -37,6 +38,7 @@ class _Flags(IntFlag):
     ENTRY = 8
     REGISTER = 16
     FORCED = 32
+    VECTOR = 64
 
 
 def write_plans(folder: Path, sites: Sequence[ObservedSite], limits: ObservationLimits) -> tuple[str, ...]:
@@ -128,6 +130,8 @@ def _row(patch: int, number: int, site: ObservedSite, after: int | None, first_v
         flags |= _Flags.ENTRY
     if site.register is not None:
         flags |= _Flags.REGISTER
+    if site.vector is not None:
+        flags |= _Flags.VECTOR
     if forced is not None:
         flags |= _Flags.FORCED
     return _ROW.pack(
@@ -145,5 +149,5 @@ def _row(patch: int, number: int, site: ObservedSite, after: int | None, first_v
         site.register or 0,
         forced.register if forced is not None else 0,
         forced.size if forced is not None else 0,
-        0,
+        0 if site.vector is None else site.vector - VECTOR,
     )

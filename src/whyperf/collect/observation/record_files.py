@@ -20,7 +20,7 @@ from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import RECORD, Rows
 
 SUFFIX = ".records"
-_MAGIC, _VERSION = b"WPRECORD", 1
+_MAGIC, _VERSION = b"WPRECORD", 2
 _HEADER = struct.Struct("<8sIiiIQQQQIIIIII")
 _SANDBOXED_AT, _TRACED_AT, _CHILDREN_AT, _ARMING_AT = 64, 68, 72, 76
 _HEADER_BYTES, _MODULES = 4096, 256

@@ -1,7 +1,7 @@
 """What is asked of an observed run, and what came of it.
 
 Registers have DWARF's numbers (aarch64: 0 to 30 are x0 to x30, 31 is sp; x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8 to
-r15).
+r15). Vector registers follow from 32 on.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ RECORD = np.dtype(
         ("after", "<u8"),
         ("memory_after", "<u8"),
         ("caller", "<u8"),
+        ("vector", "<u8"),
     ]
 )
 WRITE = np.dtype(
@@ -81,6 +82,7 @@ class ObservedSite:
     memory: ObservedMemory | None = None
     is_entry: bool = False  # first instruction of a function: the caller's return address is recorded
     forced: Forced | None = None
+    vector: int | None = None  # vector register whose value before the instruction is recorded: its lowest 8 bytes
 
 
 @dataclass(frozen=True)

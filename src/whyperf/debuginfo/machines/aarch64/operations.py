@@ -129,8 +129,10 @@ def _effects(mnemonic: str, operands: tuple[Operand, ...], number: int | None, s
     elif number is not None and isinstance(sources[0], int) and (number or sources[0] == _STACK):
         if sources[0] != target:
             does, sources = Does.TAKE_ADDRESS, (Memory((sources[0],), number, False),)
-    elif mnemonic in _COPIES or mnemonic.startswith(_CONVERTS):
+    elif mnemonic in _COPIES:
         does, sources = Does.COPY, sources[:1]
+    elif mnemonic.startswith(_CONVERTS):
+        sources = sources[:1]
     elif mnemonic in _KEEPS_PART:
         sources = operands
     return (Effect(does, target, sources, size),)

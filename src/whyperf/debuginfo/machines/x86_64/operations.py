@@ -15,10 +15,30 @@ _PREFIXES = ("lock ", "rep ", "repe ", "repne ")
 _NAMES = ("ax", "dx", "cx", "bx", "si", "di", "bp", "sp")
 _NUMBER = re.compile(r"-?(0x[0-9a-f]+|\d+)")
 _PART = re.compile(r"([+-]?)\s*([a-z]\w*|0x[0-9a-f]+|\d+)(?:\*(\d))?")
-_COPIES = ("mov", "vmov", "cvt", "vcvt", "stos", "lods")
+_COPIES = ("mov", "vmov", "stos", "lods")
+_CONVERTS = ("cvt", "vcvt")
+_SCALARS = {"sd": 8, "ss": 4, "movq": 8, "movd": 4}
+_CONVERSION = re.compile(r"v?cvtt?(s[ds]|si|p[ds])2(s[ds]|u?si|p[ds])")
 _COMPARES = ("cmp", "test", "ucomis", "comis", "bt", "scas", "vucomis", "vcomis")
 _KEEPS_FLAGS = (
-    *(*_COPIES, "lea", "push", "pop", "set", "cmov", "j", "call", "nop", "not", "endbr", "leave", "cdq", "cqo", "xchg"),
+    *(
+        *_COPIES,
+        *_CONVERTS,
+        "lea",
+        "push",
+        "pop",
+        "set",
+        "cmov",
+        "j",
+        "call",
+        "nop",
+        "not",
+        "endbr",
+        "leave",
+        "cdq",
+        "cqo",
+        "xchg",
+    ),
     *("bswap", "cwd", "prefetch", "pause", "cpuid", "rdtsc", "mulx", "rorx", "sarx", "shlx", "shrx", "ret"),
 )
 _DOES_NOTHING = ("nop", "endbr", "ret", "prefetch", "clflush", "pause", "ud", "hlt", "lfence", "mfence", "sfence")
@@ -35,7 +55,7 @@ def _operation(mnemonic: str, operands: str) -> Operation:
     name = mnemonic.rpartition(" ")[2] if mnemonic.startswith(_PREFIXES) else mnemonic
     texts = operands.split(", ") if operands else []
     read = tuple(_operand(one) for one in texts)
-    sizes = tuple(_sizes().get(one, 0) for one in texts)
+    sizes = _scalar_sizes(name, tuple(_sizes().get(one, 0) for one in texts))
     vectors = bool(read) and isinstance(read[0], int) and read[0] >= VECTOR
     return Operation(
         read,
@@ -46,6 +66,15 @@ def _operation(mnemonic: str, operands: str) -> Operation:
         unwinds=_unwinds(name, read),
         sizes=sizes,
     )
+
+
+def _scalar_sizes(name: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Of vector registers, where an instruction uses only the lowest number in them."""
+    conversion = _CONVERSION.match(name)
+    kind = name[-4:] if name[-4:] in _SCALARS else name[-2:]
+    source, target = conversion.groups() if conversion else (kind, kind)
+    kinds = (target, *[source] * (len(sizes) - 1))
+    return tuple(_SCALARS.get(one, size) if size > _WORD else size for one, size in zip(kinds, sizes, strict=False))
 
 
 def _effects(name: str, operands: tuple[Operand, ...], sizes: tuple[int, ...]) -> tuple[Effect, ...]:
@@ -64,6 +93,8 @@ def _effects(name: str, operands: tuple[Operand, ...], sizes: tuple[int, ...]) -
         does, sources = Does.TAKE_ADDRESS, operands[1:2]
     elif name.startswith(_COPIES):
         does, sources = Does.COPY, operands[-1:]
+    elif name.startswith(_CONVERTS):
+        sources = tuple(one for one in operands[1:] if not isinstance(one, Immediate))[-1:]
     elif name == "sbb" and operands[0] == operands[-1]:
         does = Does.SET_BY_FLAGS
     elif name in ("adc", "sbb"):

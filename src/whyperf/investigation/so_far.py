@@ -1,0 +1,54 @@
+"""What the chains of one investigation share: runs that were made, trials, and why some led nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whyperf.diagnose.origin import ChainEnd, Origin, Proof
+from whyperf.investigation.subject import MOST_RUNS
+from whyperf.proof.by_value import ForcedPlace
+from whyperf.proof.rounds import Trying, UsualRuns, usual_runs
+
+_A_LOOK = 2  # runs: a good and a bad one
+_LEAST_OF_A_TRIAL = 5
+"""Runs of one that uses others' good and bad runs: one that looks, two forced, two with the own value."""
+_OWN_KINDS = 3  # of the five kinds of runs, those that no other trial makes
+
+
+@dataclass
+class SoFar:
+    most_runs: int = MOST_RUNS
+    runs: int = 0
+    usual: UsualRuns = field(default_factory=usual_runs)
+    proofs: dict[ForcedPlace, Proof] = field(default_factory=dict)
+    """Of what was forced; no chain tries it again."""
+    dead_ends: list[str] = field(default_factory=list)
+    """Why starts led nowhere: a sentence each."""
+    ran_out: bool = False
+    """Something was not done for want of runs."""
+
+    @property
+    def left(self) -> int:
+        return max(0, self.most_runs - self.runs)
+
+    def count(self, followed: Origin) -> None:
+        self.runs += followed.runs
+        self.ran_out |= followed.end is ChainEnd.NOT_FOLLOWED and self.left < _A_LOOK
+
+    def has_room_for_a_chain(self) -> bool:
+        return self._has_room(_A_LOOK)
+
+    def has_room_for_a_trial(self) -> bool:
+        """A first one is always made: without it, all runs before were in vain."""
+        return self._is_first_trial() or self._has_room(_LEAST_OF_A_TRIAL)
+
+    def most_of_each_kind(self) -> int:
+        """Of the next trial's runs. The first one goes on until it tells; others do if runs are left."""
+        return Trying.most_runs if self._is_first_trial() else min(Trying.most_runs, max(2, self.left // _OWN_KINDS))
+
+    def _is_first_trial(self) -> bool:
+        return not any(self.usual.values())
+
+    def _has_room(self, runs: int) -> bool:
+        self.ran_out |= self.left < runs
+        return self.left >= runs
