@@ -112,17 +112,24 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
     good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in BuildSide)
     if isinstance(bad, WroteSomethingElse):
         bad = _writer_elsewhere(trail, read, BuildSide.BAD, watched.writes(BuildSide.BAD)) or bad
-    if isinstance(bad, WroteSomethingElse) and is_other_member(trail, read, bad.writer):
-        found = stored_within_run(trail, read)
-        return _SOMETHING_ELSE if isinstance(found, WriterUnknown) else found
-    good, bad = (one.writer if isinstance(one, WroteSomethingElse) else one for one in (good, bad))
     if bad is None:
         return never_written(trail, read, targets)
+    good, bad = (_of_same_member(trail, read, one) for one in (good, bad))
+    if bad is None:
+        found = stored_within_run(trail, read)
+        return _SOMETHING_ELSE if isinstance(found, WriterUnknown) else found
     if not trail.code.is_program(bad.at.module):
         return copied_into(trail, read)
     if good is None or good.at.key == bad.at.key:
         good = _writer_elsewhere(trail, read, BuildSide.GOOD, watched.writes(BuildSide.GOOD), bad) or good
     return follow_writers(trail, read, good, bad)
+
+
+def _of_same_member(trail: Trail, read: Read, last: Writer | WroteSomethingElse | None) -> Writer | None:
+    """Who wrote something else may have written again, unless it writes to another object's member."""
+    if not isinstance(last, WroteSomethingElse):
+        return last
+    return None if is_other_member(trail, read, last.writer) else last.writer
 
 
 def _reads_again(trail: Trail, read: Read, side: BuildSide) -> Rows:
@@ -136,17 +143,18 @@ def _reads_again(trail: Trail, read: Read, side: BuildSide) -> Rows:
 def _writer_elsewhere(
     trail: Trail, read: Read, side: BuildSide, writes: Rows, other: Writer | None = None
 ) -> Writer | None:
-    """Who wrote last at another address that is read, if that is somebody else."""
+    """Who wrote last at another address that is read, if that is somebody else: code of the program rather than of a
+    library that copies."""
     looked = trail.evidence.looked(read.reader.key, side)
-    for number, address in enumerate(read.elsewhere[side], 1):
-        if looked is None:
-            break
+    found: list[Writer] = []
+    for number, address in enumerate(read.elsewhere[side] if looked is not None else (), 1):
+        assert looked is not None
         reads = looked.rows[read.selects(looked.rows, address)]
         reads = odd_reads(read, reads, side) if side is BuildSide.BAD else reads
-        found = _last_of(trail, read, side, reads, writes[writes["watch"] == number], address=address)
-        if isinstance(found, Writer) and (other is None or found.at.key != other.at.key):
-            return found
-    return None
+        last = _last_of(trail, read, side, reads, writes[writes["watch"] == number], address=address)
+        if isinstance(last, Writer) and (other is None or last.at.key != other.at.key):
+            found.append(last)
+    return next((one for one in found if trail.code.is_program(one.at.module)), found[0] if found else None)
 
 
 def _odd_addresses(looked: Looked, one: Definition, compared: ComparedValues, side: BuildSide, beside: int) -> UInt64s:
