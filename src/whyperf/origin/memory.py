@@ -7,7 +7,7 @@ address is read again there is checked; where it is not, all stores to such a me
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +119,7 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
         found = stored_within_run(trail, read)
         return _SOMETHING_ELSE if isinstance(found, WriterUnknown) else found
     if not trail.code.is_program(bad.at.module):
-        return copied_into(trail, read)
+        return copied_into(trail, replace(read, addresses=(read.addresses[BuildSide.GOOD], bad.address)))
     if good is None or good.at.key == bad.at.key:
         good = _writer_elsewhere(trail, read, BuildSide.GOOD, watched.writes(BuildSide.GOOD), bad) or good
     return follow_writers(trail, read, good, bad)
