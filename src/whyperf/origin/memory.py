@@ -7,6 +7,7 @@ address is read again there is checked; where it is not, all stores to such a me
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,30 @@ from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
-from whyperf.origin.within_run import stored_within_run
-from whyperf.origin.written_by import follow_writers
+from whyperf.origin.within_run import odd_reads, stored_within_run
+from whyperf.origin.written_by import could_write, follow_writers, is_other_member
 
 _WATCHED_BYTES = 8
 _ELSEWHERE = 2
 """Further addresses that are watched: processors watch four."""
+_APART = 64  # bytes
 _SURELY_ADDED = 8192
 """Bytes of the environment at most: what nobody wrote to is hardly the frame of a function."""
+
+
+@dataclass(frozen=True, eq=False)
+class WroteSomethingElse:
+    """The last write that was seen is not what was read. Where there are many, not all are seen: the same writer wrote
+    again, or the memory was another object's and somebody else did."""
+
+    writer: Writer
+
+
+_SOMETHING_ELSE = WriterUnknown(
+    ChainEnd.NOT_FOLLOWED,
+    "The last write there that was seen is not what was read: it was another object's, and there are too many to see "
+    "all of them.",
+)
 
 
 def written(trail: Trail, here: CodeHere, one: Definition) -> Next:
@@ -51,8 +68,7 @@ def written(trail: Trail, here: CodeHere, one: Definition) -> Next:
     variables = here.module.variables
     name = "" if variables is None else variables.name_of(one.address, one.memory)
     size = min(one.memory.size, _WATCHED_BYTES)
-    others = [each for each, _ in Counter(addresses[BuildSide.GOOD].tolist()).most_common(_ELSEWHERE + 1)]
-    elsewhere = tuple(each for each in others if each not in (0, good))[:_ELSEWHERE]
+    elsewhere = (_others(addresses[BuildSide.GOOD], good), _others(addresses[BuildSide.BAD], bad))
 
     def selects(rows: Rows, address: int) -> npt.NDArray[np.bool_]:
         return np.asarray(rows["memory_address"] + np.uint64(beside) == address)
@@ -81,8 +97,10 @@ def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     if ("who", bad_address, read.reader.key) in trail.asked:
         return WriterUnknown(ChainEnd.NOT_FOLLOWED, "It is copied in a circle.")
     trail.asked.add(("who", bad_address, read.reader.key))
-    good_watches, bad_watches = ([] if one is None else [_watch(one, read.size)] for one in read.addresses)
-    good_watches += [_watch(one, read.size) for one in read.elsewhere] if good_watches else []
+    good_watches, bad_watches = (
+        [] if first is None else [_watch(one, read.size) for one in (first, *others)]
+        for first, others in zip(read.addresses, read.elsewhere, strict=True)
+    )
     watched = trail.evidence.watch(read.reader, (good_watches, bad_watches), "watching who writes it")
     return _by_writers(trail, read, watched, targets)
 
@@ -92,13 +110,26 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
     if not len(reads[BuildSide.BAD]):
         return stored_within_run(trail, read)
     good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in BuildSide)
+    if isinstance(bad, WroteSomethingElse):
+        bad = _writer_elsewhere(trail, read, BuildSide.BAD, watched.writes(BuildSide.BAD)) or bad
     if bad is None:
         return never_written(trail, read, targets)
+    good, bad = (_of_same_member(trail, read, one) for one in (good, bad))
+    if bad is None:
+        found = stored_within_run(trail, read)
+        return _SOMETHING_ELSE if isinstance(found, WriterUnknown) else found
     if not trail.code.is_program(bad.at.module):
-        return copied_into(trail, read)
+        return copied_into(trail, replace(read, addresses=(read.addresses[BuildSide.GOOD], bad.address)))
     if good is None or good.at.key == bad.at.key:
-        good = _another_writer(trail, read, watched.writes(BuildSide.GOOD), bad) or good
+        good = _writer_elsewhere(trail, read, BuildSide.GOOD, watched.writes(BuildSide.GOOD), bad) or good
     return follow_writers(trail, read, good, bad)
+
+
+def _of_same_member(trail: Trail, read: Read, last: Writer | WroteSomethingElse | None) -> Writer | None:
+    """Who wrote something else may have written again, unless it writes to another object's member."""
+    if not isinstance(last, WroteSomethingElse):
+        return last
+    return None if is_other_member(trail, read, last.writer) else last.writer
 
 
 def _reads_again(trail: Trail, read: Read, side: BuildSide) -> Rows:
@@ -106,25 +137,24 @@ def _reads_again(trail: Trail, read: Read, side: BuildSide) -> Rows:
     looked, address = trail.evidence.looked(read.reader.key, side), read.addresses[side]
     if looked is None or address is None:
         return np.zeros(0, RECORD)
-    again = looked.rows[read.selects(looked.rows, address)]
-    if read.definition is None:
-        return again
-    chosen = odd(content_in(again, read.definition), read.compared, side)
-    return again[chosen] if chosen.any() else again
+    return odd_reads(read, looked.rows[read.selects(looked.rows, address)], side)
 
 
-def _another_writer(trail: Trail, read: Read, writes: Rows, bad: Writer) -> Writer | None:
-    """Who wrote last, at another address in good runs, if that is somebody else than in bad ones."""
-    looked = trail.evidence.looked(read.reader.key, BuildSide.GOOD)
-    for number, address in enumerate(read.elsewhere, 1):
-        if looked is None:
-            break
+def _writer_elsewhere(
+    trail: Trail, read: Read, side: BuildSide, writes: Rows, other: Writer | None = None
+) -> Writer | None:
+    """Who wrote last at another address that is read, if that is somebody else: code of the program rather than of a
+    library that copies."""
+    looked = trail.evidence.looked(read.reader.key, side)
+    found: list[Writer] = []
+    for number, address in enumerate(read.elsewhere[side] if looked is not None else (), 1):
+        assert looked is not None
         reads = looked.rows[read.selects(looked.rows, address)]
-        mine, is_address = writes[writes["watch"] == number], read.compared.only_addresses
-        found = _last_of(trail, BuildSide.GOOD, reads, mine, address, is_address=is_address)
-        if found is not None and found.at.key != bad.at.key:
-            return found
-    return None
+        reads = odd_reads(read, reads, side) if side is BuildSide.BAD else reads
+        last = _last_of(trail, read, side, reads, writes[writes["watch"] == number], address=address)
+        if isinstance(last, Writer) and (other is None or last.at.key != other.at.key):
+            found.append(last)
+    return next((one for one in found if trail.code.is_program(one.at.module)), found[0] if found else None)
 
 
 def _odd_addresses(looked: Looked, one: Definition, compared: ComparedValues, side: BuildSide, beside: int) -> UInt64s:
@@ -133,6 +163,16 @@ def _odd_addresses(looked: Looked, one: Definition, compared: ComparedValues, si
     values = (compared.bad if side else compared.good).values if beside else content_in(looked.rows, one)
     chosen = odd(values, compared, side)
     return addresses[chosen] if len(chosen) == len(addresses) and chosen.any() else addresses
+
+
+def _others(addresses: UInt64s, first: int | None) -> tuple[int, ...]:
+    """The next most common ones. They lie so far apart that no instruction writes to two of them: the processor would
+    report one of the two."""
+    found = [] if first is None else [first]
+    for one, _ in Counter(addresses.tolist()).most_common():
+        if one and found and all(abs(one - other) >= _APART for other in found) and len(found) <= _ELSEWHERE:
+            found.append(one)
+    return tuple(found[1:])
 
 
 def _commonest(addresses: UInt64s) -> int | None:
@@ -147,30 +187,35 @@ def _watch(address: int, size: int) -> Watch:
     return Watch(address, size)
 
 
-def _last_writer(trail: Trail, read: Read, side: BuildSide, reads: Rows, writes: Rows) -> Writer | None:
+def _last_writer(
+    trail: Trail, read: Read, side: BuildSide, reads: Rows, writes: Rows
+) -> Writer | WroteSomethingElse | None:
     address = read.addresses[side]
-    if address is None:
-        return None
     mine = writes[writes["watch"] == 0]
-    return _last_of(trail, side, reads, mine, address, is_address=read.compared.only_addresses)
+    return None if address is None else _last_of(trail, read, side, reads, mine, address=address)
 
 
 def _last_of(
-    trail: Trail, side: BuildSide, reads: Rows, writes: Rows, address: int, *, is_address: bool
-) -> Writer | None:
+    trail: Trail, read: Read, side: BuildSide, reads: Rows, writes: Rows, *, address: int
+) -> Writer | WroteSomethingElse | None:
     """Whose write the first of the reads saw: later ones may see what only keeps the value as it is. Of addresses, of
     which none is odd, whose write most of the reads saw."""
     seen = np.searchsorted(writes["order"], reads["order"]) - 1
-    seen = seen[seen >= 0]
-    if is_address and len(seen):
+    reads, seen = reads[seen >= 0], seen[seen >= 0]
+    if read.compared.only_addresses and len(seen):
         stores = writes["address"][seen]
         (commonest, _), *_ = Counter(stores.tolist()).most_common(1)
-        seen = seen[stores == commonest]
-    for row in seen.tolist():
+        reads, seen = reads[stores == commonest], seen[stores == commonest]
+    something_else = None
+    for number, row in enumerate(seen.tolist()):
         found = _instruction(trail, side, int(writes["address"][row]))
-        if found is not None:
-            return Writer(found, writes["registers"][row], address, _bias(trail, side, found))
-    return None
+        if found is None:
+            continue
+        writer = Writer(found, writes["registers"][row], address, _bias(trail, side, found))
+        if read.definition is None or could_write(trail, writer, int(reads["memory"][number]), read.size):
+            return writer
+        something_else = something_else or WroteSomethingElse(writer)
+    return something_else
 
 
 def _instruction(trail: Trail, side: BuildSide, address: int) -> CodeAddress | None:

@@ -89,8 +89,8 @@ class Read:
     name: str
     definition: Definition | None
     """That reads it; None: a call copies it."""
-    elsewhere: tuple[int, ...] = ()
-    """Further addresses that the reader reads in good runs: who writes there?"""
+    elsewhere: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """Further addresses that the reader reads in good and in bad runs: who writes there?"""
 
 
 Next = Ask | AskControl | AskMemory | Read | Stop

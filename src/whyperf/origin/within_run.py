@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
 
+from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.slices.definitions import Definition
 from whyperf.debuginfo.slices.member_stores import stores_to_member
 from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.evidence import MOST_POINTS
-from whyperf.origin.points import Point
+from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress, is_of_system
 from whyperf.origin.questions import Next, Read, Writer, WriterUnknown
 from whyperf.origin.trail import Trail
-from whyperf.origin.written_by import follow_writers
+from whyperf.origin.values import odd
+from whyperf.origin.written_by import follow_writers, member_of
 
 _SCAN_S = 5.0
-_MEMBER = re.compile(r"->|\.")
+_MATCHED = 64  # reads
 _NOT_AGAIN = "Its address is another one in every run, and its stores are too many to look at all of them."
 
 
@@ -40,13 +41,22 @@ def stored_within_run(trail: Trail, read: Read) -> Next:
     return follow_writers(trail, read, good, bad)
 
 
+def odd_reads(read: Read, rows: Rows, side: BuildSide) -> Rows:
+    """Of a reader's records, those with values that the other side hardly has; all where there is none, or values are
+    not known."""
+    if read.definition is None:
+        return rows
+    chosen = odd(content_in(rows, read.definition), read.compared, side)
+    return rows[chosen] if chosen.any() else rows
+
+
 def _likely(read: Read, stores: list[Definition]) -> list[Definition]:
     """Without those that debug information calls otherwise, or that a system's headers brought along."""
-    variables, member = read.here.module.variables, _MEMBER.split(read.name)[-1]
+    variables, member = read.here.module.variables, member_of(read.name)
     found = []
     for one in stores:
         name = "" if variables is None or one.memory is None else variables.name_of(one.address, one.memory)
-        if (name and member and _MEMBER.split(name)[-1] != member) or is_of_system(read.here.module, one.address):
+        if (name and member and member_of(name) != member) or is_of_system(read.here.module, one.address):
             continue
         found.append(one)
     return found
@@ -60,7 +70,7 @@ def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Write
     bias = next((one for path, one in trail.evidence.modules[side] if path == str(module.path)), 0)
     found: Counter[int] = Counter()
     rows: dict[int, Writer] = {}
-    for seen in looked.rows[:64]:
+    for seen in odd_reads(read, looked.rows, side)[:_MATCHED]:
         address, order = int(seen["memory_address"]), int(seen["order"])
         last: tuple[int, int] | None = None
         for store in stores:

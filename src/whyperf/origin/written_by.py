@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from whyperf.debuginfo.machines.operations import VECTOR
+import re
+
+from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector
@@ -11,6 +13,7 @@ from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
 _RARER = 0.9
+_MEMBER = re.compile(r"->|\.")
 
 
 def is_rarer(count: int, other: int) -> bool:
@@ -42,6 +45,42 @@ def _store(trail: Trail, writer: Writer) -> tuple[CodeHere | None, Definition | 
         if low <= writer.address < low + max(one.memory.size, 1):
             return here, one
     return here, found[0] if found else None
+
+
+def member_of(name: str) -> str:
+    """`rounds` of `one->rounds`, and of `rounds`."""
+    return _MEMBER.split(name)[-1]
+
+
+def is_other_member(trail: Trail, read: Read, writer: Writer) -> bool:
+    """Whether debug information calls what is written otherwise than what is read."""
+    here, store = _store(trail, writer)
+    name = "" if here is None or store is None else trail.name_after(here, store)
+    are_members = all(_MEMBER.search(one) for one in (name, read.name))
+    return are_members and member_of(name) != member_of(read.name)
+
+
+def could_write(trail: Trail, writer: Writer, content: int, size: int) -> bool:
+    """Whether a writer wrote what so many bytes held later, as far as that is known: of a register or a number that is
+    stored as it is."""
+    here, store = _store(trail, writer)
+    if here is None or store is None or store.memory is None:
+        return True
+    behind = writer.address - writer.address_of(store.memory)
+    together = min(size, store.memory.size - behind)
+    effects = here.slicer.function.code[here.slicer.function.row[store.address]].operation.effects
+    made = zip(here.slicer.made_by(store.address), effects, strict=True)
+    sources = next(effect.sources for one, effect in made if one == store)
+    [source, *others] = sources or (None,)
+    if others or behind < 0 or together <= 0:
+        return True
+    if isinstance(source, Immediate):
+        value = source.value
+    elif isinstance(source, int) and source < VECTOR:
+        value = int(writer.registers[source])
+    else:
+        return True
+    return not ((value >> 8 * behind) ^ content) & ((1 << 8 * together) - 1)
 
 
 def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None:
