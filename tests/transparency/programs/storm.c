@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
     int profiled = profiles;
     raise(SIGPROF);
     MUST(profiles == profiled + 1);
-    // Half a second of CPU and more at 50 Hz: the program's own profiling timer must tick, and no faster than it asked for.
+    // Half a second of CPU and more at 50 Hz: the program's own profiling timer must tick, and no faster than it asked
+    // for.
     printf("alarms=%s profiles=%s queued=%d\n", alarms > 10 ? "yes" : "no",
            profiled >= 15 && profiled < 400 ? "yes" : "no", queued);
     // A standard signal may merge while blocked by a handler, here it never is: one delivery for each kill.
