@@ -30,6 +30,7 @@ from whyperf.collect.runs.runner import record_run
 from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
 from whyperf.collect.target.program import find_program
 from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.holdings import holdings_of
 from whyperf.engines.memory.compare import compare
@@ -59,12 +60,17 @@ def recorded(path: Path, *command: str, units: float | None = None) -> Recording
     return seal(outcome.path)
 
 
+_NEVER = Floors(relative=1e6, single_relative=1e6)
+# The programs run for milliseconds, whose time says nothing on a busy machine.
+ONLY_MEMORY = DiagnoseSettings(cpu=_NEVER, wall=_NEVER)
+
+
 def verdict_of(tmp_path: Path, program: Path, good: str = "good", bad: str = "bad") -> Verdict:
     runs = {
         side: [recorded(tmp_path / f"{side}{number}", str(program), word) for number in range(3)]
         for side, word in (("good", good), ("bad", bad))
     }
-    return diagnose(runs["good"], runs["bad"])
+    return diagnose(runs["good"], runs["bad"], ONLY_MEMORY)
 
 
 def test_bytes_are_as_many_as_the_program_allocates(tmp_path: Path) -> None:
@@ -238,7 +244,7 @@ def test_memory_for_more_work_is_more_work(tmp_path: Path, bad_units: int) -> No
     good, bad = (
         [recorded(tmp_path / f"{word}{n}", str(program), word, units=units[word]) for n in range(3)] for word in units
     )
-    verdict = diagnose(good, bad)
+    verdict = diagnose(good, bad, ONLY_MEMORY)
     # THEN only the latter is somebody's doing
     if bad_units == 60_000:
         assert (verdict.kind, verdict.suspects) == (VerdictKind.MORE_WORK, ())
