@@ -1,5 +1,5 @@
 """`python -m bench.proven_totals [FILE...]`: what `bench.proven --write` found, added up: how often a link is proven,
-and what that took. Without files: what the first runs of the blind sets found.
+and what that took. Without files: the development set, and the first runs of the blind sets.
 
 A case ends in a value when a way back is shown and no function of another build is proven.
 """
@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in ("sixth", "seventh", "eighth", "ninth")]
+_SETS = ("development", "sixth", "seventh", "eighth", "ninth")
+_KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in _SETS]
 
 
 @dataclass(frozen=True)
