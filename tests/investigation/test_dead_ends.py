@@ -60,7 +60,7 @@ def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _investigated(verdicts.difference(), Path("/bin/true"))
     assert allowed == [20, 10]
     assert found.notes[-2:] == (
-        "20 runs followed and forced values, and something was left untried: whyperf prove --most-runs 60",
+        "20 runs followed or forced values, and something was left untried. `whyperf prove --most-runs 60` goes on.",
         "No value was forced. Its values are the same. There were no runs left to follow one.",
     )
 

@@ -16,7 +16,7 @@ from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program
 from whyperf.debuginfo.slices.definitions import MemoryOperand
 from whyperf.origin.command_line import is_start_text, option_of, options_that_differ
-from whyperf.origin.evidence import Bounds, KnownPlaces, Observing, OriginEvidence, OutOfBudgetError, Targets
+from whyperf.origin.evidence import Bounds, KnownPlaces, Looked, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, ProgramCode
@@ -146,3 +146,10 @@ def test_what_libraries_return_ends_a_way(name: str, end: str) -> None:
 
 def test_what_is_not_known_of_a_library_does_not() -> None:
     assert end_at("compress2") is None
+
+
+def test_a_place_that_the_good_build_lacks_is_not_counted() -> None:
+    none = np.zeros(0, RECORD)
+    assert Looked(none, 0, complete=True).is_counted
+    assert Looked(none, 2000, complete=False).is_counted
+    assert not Looked(none, 0, complete=False).is_counted

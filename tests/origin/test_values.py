@@ -115,6 +115,7 @@ def test_registers_for_floating_point_numbers_may_hold_others() -> None:
 def test_counts_and_shares() -> None:
     assert shown_count(_sample([1])) == "1 time"
     assert shown_count(_sample([1], 2000, complete=False)) == "at least 2,000 times"
+    assert shown_count(_sample([], 0, complete=False)) == "not known how often"
     few, many = [0, 1, 2, 3, 4, 4, 4, 4], [0, 0, 0, 0, 1, 2, 3, 4]
     assert shown_shares(ComparedValues(_sample(few), _sample(many))) == ("0 in 12%", "0 in 50%")
 

@@ -42,13 +42,12 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=count,
         default=MOST_RUNS,
-        help=f"make at most so many runs that follow and force values, but always a first trial (default {MOST_RUNS})",
+        help=f"make at most N runs that follow and force values; a first trial is always made (default {MOST_RUNS})",
     )
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="where probes do not tell who wrote to memory, ask a good and a bad run under Valgrind, which "
-        "take many times as long",
+        help="if probes do not tell who wrote to memory, run both commands under Valgrind, which takes much longer",
     )
     add_output_files(parser)
 

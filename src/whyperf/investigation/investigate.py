@@ -23,7 +23,9 @@ _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _PART = 0.4  # of the time that is left, for one chain
 _MORE = 3  # times as many runs, to be tried next
-_RAN_OUT = "{runs} runs followed and forced values, and something was left untried: whyperf prove --most-runs {more}"
+_RAN_OUT = (
+    "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
+)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def called_more(trail: Trail, here: CodeHere) -> Next:
         return Stop(ChainEnd.NOT_FOLLOWED, "The functions call one another in a circle.")
     trail.asked.add(("called", entry.key))
     sides = trail.evidence.both(entry.key)
-    if sides is None:
+    if sides is None or not all(one.is_counted for one in sides):
         return Stop(ChainEnd.NOT_FOLLOWED, "How often the function is called could not be seen.")
     good, bad = sides
     compared = ComparedValues(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"]))

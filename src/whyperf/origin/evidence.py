@@ -88,6 +88,11 @@ class Looked:
     total: int
     complete: bool
 
+    @property
+    def is_counted(self) -> bool:
+        """Not where the good build has no such place, or the place could not be watched: 0 would be no count."""
+        return self.total > 0 or self.complete
+
     def sample(self, values: UInt64s, *, is_text: bool = False, is_float: bool = False) -> Sample:
         if len(values) != len(self.rows):
             return EMPTY

@@ -45,8 +45,8 @@ class WroteSomethingElse:
 
 _SOMETHING_ELSE = WriterUnknown(
     ChainEnd.NOT_FOLLOWED,
-    "The last write there that was seen is not what was read: it was another object's, and there are too many to see "
-    "all of them.",
+    "The last write that was seen there is not what was read. It belonged to another object, and there are too many "
+    "writes to see all of them.",
 )
 
 
@@ -146,9 +146,10 @@ def _writer_elsewhere(
     """Who wrote last at another address that is read, if that is somebody else: code of the program rather than of a
     library that copies."""
     looked = trail.evidence.looked(read.reader.key, side)
+    if looked is None:
+        return None
     found: list[Writer] = []
-    for number, address in enumerate(read.elsewhere[side] if looked is not None else (), 1):
-        assert looked is not None
+    for number, address in enumerate(read.elsewhere[side], 1):
         reads = looked.rows[read.selects(looked.rows, address)]
         reads = odd_reads(read, reads, side) if side is BuildSide.BAD else reads
         last = _last_of(trail, read, side, reads, writes[writes["watch"] == number], address=address)
@@ -168,9 +169,13 @@ def _odd_addresses(looked: Looked, one: Definition, compared: ComparedValues, si
 def _others(addresses: UInt64s, first: int | None) -> tuple[int, ...]:
     """The next most common ones. They lie so far apart that no instruction writes to two of them: the processor would
     report one of the two."""
-    found = [] if first is None else [first]
+    if first is None:
+        return ()
+    found = [first]
     for one, _ in Counter(addresses.tolist()).most_common():
-        if one and found and all(abs(one - other) >= _APART for other in found) and len(found) <= _ELSEWHERE:
+        if len(found) > _ELSEWHERE:
+            break
+        if one and all(abs(one - other) >= _APART for other in found):
             found.append(one)
     return tuple(found[1:])
 

@@ -66,6 +66,8 @@ def shown_places(compared: ComparedValues) -> tuple[str, str]:
 
 
 def shown_count(sample: Sample) -> str:
+    if not (sample.total or sample.complete):
+        return "not known how often"
     least = "" if sample.complete else "at least "
     return f"{least}{sample.total:,} {'time' if sample.total == 1 else 'times'}"
 
