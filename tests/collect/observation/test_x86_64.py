@@ -138,7 +138,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def _emulated(
+def emulated(
     library: Path | None, folder: Path, program: Path, sites: list[ObservedSite], *words: str
 ) -> tuple[str, RecordingProcess | None]:
     records, plans = folder / f"records{len(sites)}", folder / f"plans{len(sites)}"
@@ -172,8 +172,8 @@ def test_sites_at_every_instruction_change_nothing(tmp_path: Path, library: Path
     ]
     rows = [row for name in names for row in instructions(program, name)]
     sites = [ObservedSite(program, row.address, after=not _LEAVES.fullmatch(row.mnemonic)) for row in rows]
-    plain, _ = _emulated(None, tmp_path, program, [])
-    printed, process = _emulated(library, tmp_path, program, sites)
+    plain, _ = emulated(None, tmp_path, program, [])
+    printed, process = emulated(library, tmp_path, program, sites)
     assert printed == plain and process is not None
     hits = process.sites["hits"][: len(sites)]
     assert (process.sites["address"][: len(sites)] != 0).mean() > 0.97 and (hits > 0).mean() > 0.5
@@ -182,7 +182,7 @@ def test_sites_at_every_instruction_change_nothing(tmp_path: Path, library: Path
 @needs_emulator
 def test_floating_point_registers_are_those_of_the_program(tmp_path: Path, library: Path) -> None:
     program = compiled(tmp_path, FLOATS, compiler=CROSS)
-    _, process = _emulated(library, tmp_path, program, of_floats(program, ("mulsd",)), "10.25")
+    _, process = emulated(library, tmp_path, program, of_floats(program, ("mulsd",)), "10.25")
     assert process is not None
     records, _ = process.records()
     product = records[records["site"] == 1]
@@ -200,7 +200,7 @@ def test_values_are_seen_and_forced(tmp_path: Path, library: Path, by_jump: bool
         ObservedSite(program, made.address, after=True, register=0, forced=forced),
         ObservedSite(program, functions(program)["work"][0]),
     ]
-    printed, process = _emulated(library, tmp_path, program, sites, "3")
+    printed, process = emulated(library, tmp_path, program, sites, "3")
     assert printed.split()[:5] == ["21"] * 5 and process is not None
     records, _ = process.records()
     assert records[records["site"] == 1]["registers"][:, 5].tolist() == [21] * 5

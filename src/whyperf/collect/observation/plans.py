@@ -15,7 +15,7 @@ from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.probes import plan_file
-from whyperf.debuginfo.probes.observing import LoadedNumber, PlannedPlaces, Wanted, plan_places
+from whyperf.debuginfo.probes.observing import LoadedNumber, PlannedPlaces, SpreadNumber, Wanted, plan_places
 from whyperf.debuginfo.probes.plan_cache import SUFFIX
 
 MOST_SITES = 4096
@@ -67,13 +67,13 @@ def write_plans(folder: Path, sites: Sequence[ObservedSite], limits: Observation
 
 
 def _planned(elf: ElfFile, sites: Sequence[ObservedSite]) -> PlannedPlaces:
-    """Jumps where they are asked for; where they cannot be, traps."""
+    """Jumps where they are asked for; where they cannot be, traps, but for what only a stub can do."""
     there: dict[int, list[ObservedSite]] = {}
     for site in sites:
         there.setdefault(site.address, []).append(site)
     wanted = [_wanted(address, some) for address, some in there.items()]
     places = plan_places(elf, wanted)
-    no_jumps = {one.address for one in wanted if one.loaded is not None}.intersection(places.refused)
+    no_jumps = {one.address for one in wanted if isinstance(one.loaded, LoadedNumber)}.intersection(places.refused)
     if not no_jumps:
         return places
     return plan_places(elf, [replace(one, loaded=None) if one.address in no_jumps else one for one in wanted])
@@ -81,6 +81,9 @@ def _planned(elf: ElfFile, sites: Sequence[ObservedSite]) -> PlannedPlaces:
 
 def _wanted(address: int, sites: Sequence[ObservedSite]) -> Wanted:
     after = any(site.after for site in sites)
+    spread = sites[0].spread
+    if spread is not None:
+        return Wanted(address, after, SpreadNumber(spread.register, spread.size, spread.bits))
     forced = sites[0].forced if len(sites) == 1 else None
     one_value = forced is not None and (forced.values is None or len(forced.values) == 1)
     if forced is None or not forced.by_jump or not one_value:

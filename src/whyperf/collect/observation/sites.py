@@ -72,6 +72,15 @@ class Forced:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """A register's own value is spread evenly, by a jump: the same becomes the same. Nothing is recorded."""
+
+    register: int  # a general or a vector register
+    size: int  # bytes: 4 or 8
+    bits: int | None  # that are left of it; None: it is written back as it is
+
+
+@dataclass(frozen=True)
 class ObservedSite:
     """An instruction at which something is recorded or forced."""
 
@@ -82,6 +91,7 @@ class ObservedSite:
     memory: ObservedMemory | None = None
     is_entry: bool = False  # first instruction of a function: the caller's return address is recorded
     forced: Forced | None = None
+    spread: Spread | None = None  # if nothing else is asked of the instruction
     vector: int | None = None  # vector register whose value before the instruction is recorded: its lowest 8 bytes
 
 

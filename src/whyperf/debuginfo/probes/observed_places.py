@@ -19,11 +19,22 @@ class LoadedNumber:
 
 
 @dataclass(frozen=True)
+class SpreadNumber:
+    """A register's own number, which a stub spreads evenly: the same becomes the same. Floating-point numbers become
+    whole ones."""
+
+    register: int
+    size: int
+    bits: int | None
+    """That are left of it. None: it is written back as it is."""
+
+
+@dataclass(frozen=True)
 class Wanted:
     address: int
     after: bool
-    """Behind the instruction: a second trap, or the load."""
-    loaded: LoadedNumber | None = None
+    """Behind the instruction: a second trap, or what a stub does."""
+    loaded: LoadedNumber | SpreadNumber | None = None
     """By a jump instead of a trap."""
 
 

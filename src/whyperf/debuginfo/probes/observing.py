@@ -1,7 +1,8 @@
 """Plans how single instructions of a binary are observed, and values forced there.
 
 At a place there is a trap, whose handler goes on in a stub: the instruction's moved copy, where its result is asked for
-a second trap, and a jump back. Or a jump to a stub that loads a number, at places that run too often for traps.
+a second trap, and a jump back. Or a jump to a stub that loads or spreads a number, at places that run too
+often for traps.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine, machine_of
 from whyperf.debuginfo.probes.aarch64 import observing as aarch64
-from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, ObservingStubs, Wanted
+from whyperf.debuginfo.probes.observed_places import (
+    LoadedNumber,
+    NotPlaced,
+    ObservingStubs,
+    SpreadNumber,
+    Wanted,
+)
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.x86_64 import observing as x86_64
 
@@ -74,4 +81,4 @@ def _none(wanted: Sequence[Wanted], why: str) -> PlannedPlaces:
     return PlannedPlaces(None, {}, {one.address: why for one in wanted})
 
 
-__all__ = ["LoadedNumber", "PlacedSite", "PlannedPlaces", "Wanted", "plan_places"]
+__all__ = ["LoadedNumber", "PlacedSite", "PlannedPlaces", "SpreadNumber", "Wanted", "plan_places"]

@@ -7,9 +7,10 @@ import struct
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.probes.aarch64 import words
+from whyperf.debuginfo.probes.aarch64.spreading import spread_in_place
 from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder
 from whyperf.debuginfo.probes.aarch64.words import Form
-from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
+from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, SpreadNumber, Wanted
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 
 _WORD = struct.Struct("<I")
@@ -32,7 +33,7 @@ class ArmObservingStubs(ArmPlanBuilder):
             raise NotPlaced("a call or jump has no result to be seen behind it")
         self._check(wanted, word)
         if wanted.loaded is not None:
-            load = _load(wanted.loaded)
+            load = _code_for(wanted.loaded)
             self._replace(wanted.address, word, PatchKind.JUMP)
             self._add_all([] if wanted.after else load)
             self._move_any(wanted.address, word)
@@ -126,6 +127,10 @@ def _leaves(word: int) -> bool:
 def _loads_general(word: int) -> bool:
     """A literal into a general register; prefetches and vectors are others."""
     return not word >> 26 & 1 and word >> 30 != 3 and words.first_register(word) != _STACK_POINTER
+
+
+def _code_for(loaded: LoadedNumber | SpreadNumber) -> list[int]:
+    return spread_in_place(loaded) if isinstance(loaded, SpreadNumber) else _load(loaded)
 
 
 def _load(loaded: LoadedNumber) -> list[int]:

@@ -20,6 +20,8 @@ PAGE_BITS = 12
 TRAP = 0xD4200000 | 0x575 << 5
 """As native/probes/aarch64/words.h has it."""
 _JUMP, _CALL = 0x14000000, 0x94000000
+ADD_SHIFTED, XOR_SHIFTED = 0x0B000000, 0x4A400000
+"""Of 32 bits: a register shifted to the left is added, one shifted to the right combined by exclusive or."""
 
 
 class Form(Enum):
@@ -164,6 +166,11 @@ def copy(to: int, register: int) -> int:
 def move_half(register: int, half: int, number: int, *, keeps: bool) -> int:
     """16 bits of a register; the others are kept or become 0."""
     return (0xF2800000 if keeps else 0xD2800000) | number << 21 | half << 5 | register
+
+
+def low_bits(register: int, bits: int) -> int:
+    """All others become 0."""
+    return 0x92400000 | bits - 1 << 10 | register << 5 | register
 
 
 def load_near(register: int, distance: int) -> int:

@@ -8,9 +8,11 @@ from functools import cached_property
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines.x86_64.control import instructions
-from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, Wanted
+from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, SpreadNumber, Wanted
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind, PatchPlan, PlanFlags
+from whyperf.debuginfo.probes.x86_64.encoding import ENCODED, STACK_POINTER
 from whyperf.debuginfo.probes.x86_64.moving import MovedInstruction, as_jump, copied, movable, pointer_jump
+from whyperf.debuginfo.probes.x86_64.spreading import spread_in_place
 from whyperf.debuginfo.probes.x86_64.stubs import IntelPlanBuilder
 from whyperf.debuginfo.probes.x86_64.survey import X86Survey, survey
 from whyperf.recording.schemas.call_tables import NotCounted
@@ -18,9 +20,6 @@ from whyperf.recording.schemas.call_tables import NotCounted
 _LONGEST = 15
 _JUMP_BYTES = 5
 _TRAP = b"\xcc"
-_STACK_POINTER = 7
-_ENCODED = (0, 2, 1, 3, 6, 7, 5, 4, *range(8, 16))
-"""DWARF's registers as instructions number them."""
 _PREFIXES = frozenset({0xF2, 0xF3, 0x3E})  # bnd, rep, notrack
 _CALL, _JUMP, _SHORT_JUMP, _TWO_BYTES = 0xE8, 0xE9, 0xEB, 0x0F
 _RETURNS = frozenset({0xC2, 0xC3, 0xCB, 0xCA})
@@ -70,8 +69,8 @@ class IntelObservingStubs(IntelPlanBuilder):
         if self._is_taken(address, address + size):
             raise NotPlaced("another place takes its room")
 
-    def _put_load(self, wanted: Wanted, content: bytes, loaded: LoadedNumber) -> None:
-        load, run = _load(loaded), self._run(wanted.address, content)
+    def _put_load(self, wanted: Wanted, content: bytes, loaded: LoadedNumber | SpreadNumber) -> None:
+        load, run = _code_for(loaded), self._run(wanted.address, content)
         self._check_room(wanted.address, sum(map(len, run)))
         self._patch(wanted.address, b"".join(run), PatchKind.JUMP)
         self._stubs += b"" if wanted.after else load
@@ -175,10 +174,14 @@ def _leaves(content: bytes) -> bool:
     return direct or conditional or any(isinstance(one, MovedInstruction) for one in pointers)
 
 
+def _code_for(loaded: LoadedNumber | SpreadNumber) -> bytes:
+    return spread_in_place(loaded) if isinstance(loaded, SpreadNumber) else _load(loaded)
+
+
 def _load(loaded: LoadedNumber) -> bytes:
-    if not 0 <= loaded.register < len(_ENCODED) or loaded.register == _STACK_POINTER:
+    if not 0 <= loaded.register < len(ENCODED) or loaded.register == STACK_POINTER:
         raise NotPlaced("that register cannot be forced")
-    number = _ENCODED[loaded.register]
+    number = ENCODED[loaded.register]
     high, low = number >> 3, number & 7
     if loaded.value is None:  # mov register, register
         return bytes((0x48 | high * 5, 0x89, 0xC0 | low * 9))
