@@ -69,6 +69,7 @@ class ProofFinding(Enum):
 
 class ProofMeans(Enum):
     VALUE = "value"
+    SPREAD = "spread"  # its own values, spread evenly
     FUNCTION = "function"  # of the good build, put into the bad program
     VARIABLE = "variable"  # of the bad program, which begins with what the good build has for it
     HUNK = "hunk"  # taken back, and built

@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
+from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
 from whyperf.investigation.so_far import SoFar
+from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.proof.by_function import prove_by_functions
+from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, prove_value
 from whyperf.proof.rounds import ProofSide, Trying, not_testable
 from whyperf.proof.sentences import ProofClaim, was_not_forced
@@ -51,7 +53,9 @@ class ChainProof:
     def tried(self) -> list[Tried]:
         """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
         others follow with the reason why they were not tried."""
-        done: list[Tried] = []
+        done = list(self._by_spreading())
+        if done and done[-1].proof.finding in SETTLED:
+            return done
         not_tried: dict[int, str] = {}
         trials, is_time_left = 0, True
         for number, site, place in _candidates(self.found):
@@ -75,6 +79,28 @@ class ChainProof:
                 return done
         return [*done, *self._others(done, not_tried)]
 
+    def _by_spreading(self) -> Iterator[Tried]:
+        """Where many values become few: the good run has none that would be right for the bad one's input."""
+        places = candidates(self.found)
+        if not places or not self.so_far.has_room_for_a_trial():
+            return
+        wanted = [
+            SpreadPlace(
+                replace(self._claim(number), means=ProofMeans.SPREAD),
+                spread_at(site),
+                own_at(site),
+                tuple(gathered_for(self.found, site)),
+            )
+            for number, site in places
+        ]
+        trying = self._trying(f"spreading {wanted[0].claim.what}")
+        try:
+            proven = prove_spread(*_sides(self.subject), wanted, trying, usual=self.so_far.usual)
+        except WhyperfError as error:  # what other trials have shown stays
+            proven = 0, not_testable(wanted[0].claim, self.measure, error.sentence)
+        if proven is not None:
+            yield Tried(places[proven[0]][0], proven[1])
+
     def _others(self, done: Sequence[Tried], not_tried: Mapping[int, str]) -> Iterator[Tried]:
         """Hops without a trial, and why."""
         tried = {one.hop for one in done}
@@ -91,21 +117,24 @@ class ChainProof:
         )
 
     def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
-        claim, subject = replace(self._claim(number), in_order=place.in_order), self.subject
+        claim = replace(self._claim(number), in_order=place.in_order)
         if site.texts != (claim.good, claim.bad) and site.texts[0] != site.texts[1]:  # another value of the same line
             what = site.name or claim.what
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
 
-        def told(kind: TrialKind, number: int) -> None:
-            self.so_far.runs += 1
-            _told(self.say, f"forcing {claim.what}", kind, number)
-
-        trying = _trying(subject, self.measure, self.bounds, told)
-        trying = replace(trying, most_runs=self.so_far.most_of_each_kind())
+        trying = self._trying(f"forcing {claim.what}")
         try:
-            return prove_value(*_sides(subject), [place], claim, trying, usual=self.so_far.usual)
+            return prove_value(*_sides(self.subject), [place], claim, trying, usual=self.so_far.usual)
         except WhyperfError as error:  # what other trials have shown stays
             return not_testable(claim, self.measure, error.sentence)
+
+    def _trying(self, what: str) -> Trying:
+        def told(kind: TrialKind, number: int) -> None:
+            self.so_far.runs += 1
+            _told(self.say, what, kind, number)
+
+        trying = _trying(self.subject, self.measure, self.bounds, told)
+        return replace(trying, most_runs=self.so_far.most_of_each_kind())
 
 
 def tried_functions(

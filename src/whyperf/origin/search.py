@@ -22,6 +22,7 @@ from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
+from whyperf.origin.spreadable import SpreadableSite, spreadable_sites
 from whyperf.origin.starts import Start, StartAtCalls, StartingPoint, calls_at, starting_points
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
@@ -41,6 +42,8 @@ class FoundOrigin:
     """Of each hop: where its value could be forced."""
     counts: tuple[bool, ...]
     """Of each hop: it is how often code runs, and no value."""
+    spreadable: tuple[tuple[SpreadableSite, ...], ...] = ()
+    """Of each hop, where many values become few: where they could be spread evenly."""
 
 
 class KnownPrograms:
@@ -91,6 +94,7 @@ def search(
         origin,
         tuple(forcible_sites(one.steps, code) for one in groups),
         tuple(all(step.counts for step in one.steps) for one in groups),
+        tuple(spreadable_sites(one.steps, code) if few is not None else () for one in groups),
     )
 
 

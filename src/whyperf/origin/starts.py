@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.debuginfo.slices.slicer import Slicer
 from whyperf.debuginfo.slices.variables import VariablePlace
 from whyperf.errors import WhyperfError
+from whyperf.origin.lines import instructions_of
 from whyperf.origin.questions import CodeHere
 
 _MOST_PLACES = 30
@@ -79,7 +79,7 @@ def calls_at(module: ModuleCode, start: StartAtCalls) -> list[tuple[CodeHere, in
     """The instructions of a line that call, by their callee's name where one of them has it."""
     found = [
         (here, instruction.address, module.callee(instruction).name == start.callee)
-        for here, instruction in _instructions_of(module, start.file, start.line)
+        for here, instruction in instructions_of(module, start.file, start.line)
         if instruction.step is Leads.CALL or here.slicer.is_tail_call(instruction)
     ]
     wanted = [(here, address) for here, address, is_wanted in found if is_wanted]
@@ -203,22 +203,9 @@ def _is_at(here: CodeHere, row: int, memory: MemoryOperand, where: StackSlot | M
 def _at_line(module: ModuleCode, start: StartAtLine) -> list[StartingPoint]:
     return [
         point
-        for here, instruction in _instructions_of(module, start.file, start.line)
+        for here, instruction in instructions_of(module, start.file, start.line)
         for point in _used_by(here, instruction.address)
     ]
-
-
-def _instructions_of(module: ModuleCode, file: str, line: int) -> Iterator[tuple[CodeHere, SlicedInstruction]]:
-    """The instructions of a source line, in every copy of it."""
-    for address in module.addresses_of_line(file, line):
-        slicer = module.slicer_at(address)
-        if slicer is None or address not in slicer.function.row:
-            continue
-        here = CodeHere(module, slicer)
-        for instruction in slicer.function.code[slicer.function.row[address] :]:
-            if module.line(instruction.address)[1] != line:
-                break
-            yield here, instruction
 
 
 def _used_by(here: CodeHere, address: int) -> list[StartingPoint]:

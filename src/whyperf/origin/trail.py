@@ -37,7 +37,7 @@ class TrailStep:
     name: str
     """Of the variable whose value that is; empty: unknown."""
     register: int | None = None
-    """That holds the value, for those who would force it; None: memory, or nothing that can be forced."""
+    """General or vector, that holds the value, for those who would change it; None: memory, or nothing."""
     after: bool = False
     """The register holds it after the instruction, else before."""
     counts: bool = False
@@ -208,8 +208,7 @@ class Trail:
     def add_result(
         self, here: CodeHere, one: Definition, kind: HopKind, compared: ComparedValues, callee: str = ""
     ) -> None:
-        general = isinstance(one.target, int) and 0 <= one.target < VECTOR
-        register = one.target if general and isinstance(one.target, int) else None
+        register = one.target if isinstance(one.target, int) and one.target >= 0 else None
         name = self.name_after(here, one)
         self.add(TrailStep(kind, here.at(one.address), compared, name, register, register is not None, callee=callee))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -147,6 +148,12 @@ class ComparedValues:
     @property
     def gathers(self) -> bool:
         return self.gathering >= _GATHERED
+
+    @property
+    def bad_bits(self) -> int:
+        """So many bits would tell the bad run's values apart, as evenly as they are spread."""
+        many = len(self.bad.values)
+        return round(-math.log2(max(_repeats(self.bad.values), 1 / many))) if many > 1 else 0
 
     @property
     def only_addresses(self) -> bool:

@@ -153,7 +153,7 @@ class ProofRounds:
         if seen.not_transplanted:
             raise NotPutError(f"{seen.not_transplanted}.")
         run = self._run(seen, self._side(kind), began)
-        why_not = self._why_not(kind, seen) if run.ending is RunEnding.EXITED else ""
+        why_not = (self._why_not(kind, seen) or _not_placed(put, seen)) if run.ending is RunEnding.EXITED else ""
         if why_not and kind is not TrialKind.REVERSE:
             raise NotPutError(f"{why_not}.")
         return replace(run, ending=RunEnding.FAILED) if why_not else run
@@ -189,6 +189,19 @@ class ProofRounds:
             shape=seen.output_shape + files,
             work=(seen.work or None) if side.lifecycle.for_s is None else None,
         )
+
+
+def _not_placed(put: Put, seen: Observed) -> str:
+    """Why something that was to be changed in a run was not."""
+    refused = zip(put.sites, seen.placed, seen.refused, strict=True)
+    return next(
+        (
+            f"the instruction at {site.address:#x} cannot be changed: {why}"
+            for site, is_there, why in refused
+            if not is_there
+        ),
+        "",
+    )
 
 
 def ending_of(seen: Observed, lifecycle: Lifecycle) -> RunEnding:

@@ -65,6 +65,13 @@ def _words(claim: ProofClaim) -> _Words:
             "change is taken back",
             "does not build, or does other work",
         )
+    if claim.means is ProofMeans.SPREAD:
+        return _Words(
+            f"with the numbers of {what} spread evenly in the bad run, the same for the same",
+            "writing back its own numbers",
+            "making them as few in the good run",
+            "number is put in",
+        )
     if claim.in_order:
         return _Words(
             f"with {what} forced to the good run's values in the bad run, each time to the one of the same call",
@@ -98,6 +105,11 @@ _REASONS = {
 def was_not_forced(claim: ProofClaim, why: str) -> str:
     where = f" in {claim.function}" if claim.function else ""
     return f"`{claim.what}`{where} was not forced: {why}."
+
+
+def was_not_spread(claim: ProofClaim, why: str) -> str:
+    where = f" in {claim.function}" if claim.function else ""
+    return f"the numbers of `{claim.what}`{where} were not spread evenly: {why}."
 
 
 def sentence_of(claim: ProofClaim, judgement: ProofJudgement) -> str:

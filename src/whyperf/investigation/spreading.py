@@ -1,0 +1,58 @@
+"""Which places of a chain are spread: from where many values become few, back to what those are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from whyperf.collect.observation.sites import ObservedSite, Spread
+from whyperf.debuginfo.machines.operations import VECTOR
+from whyperf.debuginfo.probes.spreading import MOST_BITS, MOST_FLOAT_BITS
+from whyperf.origin.search import FoundOrigin
+from whyperf.origin.spreadable import SpreadableSite
+from whyperf.proof.by_spreading import Sites
+
+Candidate = tuple[int, SpreadableSite]
+"""A hop's number, and a place of it."""
+
+
+def candidates(found: FoundOrigin) -> list[Candidate]:
+    """Of a chain where many values become few."""
+    if not found.origin.narrows:
+        return []
+    behind = range(found.origin.turn, len(found.origin.hops))
+    every = ((number, site) for number in behind for site in found.spreadable[number])
+    return list({site: (number, site) for number, site in every}.values())
+
+
+def spread_at(site: SpreadableSite) -> Sites:
+    """In the bad run."""
+    return tuple(
+        _site(one.module, one.address, Spread(one.register, site.size, _most_bits(one.register))) for one in site.copies
+    )
+
+
+def own_at(site: SpreadableSite) -> Sites:
+    return tuple(_site(one.module, one.address, Spread(one.register, site.size, None)) for one in site.copies)
+
+
+def gathered_for(found: FoundOrigin, site: SpreadableSite) -> Iterator[Sites]:
+    """Ways to make values few in the good run: at the same place, or where they are few, the nearest to where time is
+    paid first. Such a value may be an index already: few bits keep it within what the bad run had."""
+    few = [one for hop in found.spreadable[: found.origin.turn + 1] for one in hop if one.gathers]
+    bits = few[0].bad_bits if few else site.bad_bits
+    for one in dict.fromkeys([site, *few]):
+        if all(copy.in_good is not None for copy in one.copies):
+            yield tuple(
+                _site(*copy.in_good, Spread(copy.register, one.size, min(bits, _most_bits(copy.register))))
+                for copy in one.copies
+                if copy.in_good is not None
+            )
+
+
+def _site(module: Path, address: int, spread: Spread) -> ObservedSite:
+    return ObservedSite(module, address, after=True, spread=spread)
+
+
+def _most_bits(register: int) -> int:
+    return MOST_FLOAT_BITS if register >= VECTOR else MOST_BITS
