@@ -1,6 +1,6 @@
 """`python -m bench.false_proofs`: how often a value is called the cause that is not.
 
-Five groups of trials, on the benchmarks' own programs in runs of a fraction of a second:
+Six groups of trials, on the benchmarks' own programs in runs of a fraction of a second:
 
     planted  values that differ between good and bad runs, compiled into programs whose excess has another cause
              (bench/innocents.c)
@@ -9,6 +9,7 @@ Five groups of trials, on the benchmarks' own programs in runs of a fraction of 
              bad run are over: they cannot have caused what was spent before
     same     the planted values again, in pairs of runs that behave alike: there is nothing to be proven
     begins   variables that begin with another value in another build, put from build to build
+    spread   all those instructions again, their numbers spread evenly in the bad run and made few in the good one
 
 None may be proven. What is printed is how many of each group were said to be what. A run that was interrupted goes on
 where it was: results are kept, and `--anew` forgets them.
@@ -36,15 +37,17 @@ from bench.cache import BENCH, SubjectError, cache_folder
 from bench.intervals import rate_upper_bound
 from bench.subjects import own
 from whyperf.collect.observation.run import observe
-from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
+from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Spread
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep, Row
+from whyperf.debuginfo.probes.spreading import MOST_BITS
 from whyperf.debuginfo.transplants.initial_values import ChangedVariable
 from whyperf.diagnose.origin import ProofFinding, ProofMeans
 from whyperf.errors import WhyperfError
+from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
 from whyperf.proof.modules import ProofBuilds, different_modules
 from whyperf.proof.rounds import Put
@@ -64,11 +67,12 @@ PROGRAMS = {
     "pool": ("3 6000 60 64", "3 6000 60 1"),
 }
 """Arguments of a good and of a bad run."""
-_GROUPS = ("planted", "ordered", "late", "same", "begins")
+_GROUPS = ("planted", "ordered", "late", "same", "begins", "spread")
 _PLANTED = ["stored", "size", "bound", "choice", "mask", "argument", "often", "unused"]
 _ORDERED = ["row", "index", "flag", "length"]
 _GOOD_INNOCENT, _BAD_INNOCENT = 7, 31
 _OTHER_BUILD = f"-DINNOCENT_BUILD={_BAD_INNOCENT}"
+_FEW_BITS = 1
 _LATE_FROM = 0.9
 _MOST_SITES = 1000
 _LATE_OF_A_PROGRAM = 8
@@ -145,7 +149,7 @@ def _print(done: list[Trial]) -> None:
         print(f"  {one.program} {one.group} {one.what}: {one.sentence}")
 
 
-def _trials(binaries: Sequence[Path], program: str, group: str) -> Iterator[tuple[str, _Try | _Begins]]:
+def _trials(binaries: Sequence[Path], program: str, group: str) -> Iterator[tuple[str, _Try | _Begins | _Spreading]]:
     binary = binaries[0]
     good, bad = (
         _side(binary, words, innocent)
@@ -160,6 +164,11 @@ def _trials(binaries: Sequence[Path], program: str, group: str) -> Iterator[tupl
     if group == "same":
         good = _side(binary, PROGRAMS[program][0], _GOOD_INNOCENT)
         bad = _side(binary, PROGRAMS[program][0], _BAD_INNOCENT)
+    if group == "spread":
+        for some in (_planted, _ordered, _late):
+            for what, place in some(binary, good, bad):
+                yield what, _Spreading(program, what, good, bad, place)
+        return
     places = {"late": _late, "ordered": _ordered}.get(group, _planted)
     for what, place in places(binary, good, bad):
         yield what, _Try(program, group, what, good, bad, place)
@@ -204,6 +213,30 @@ class _Begins:
     def _put(self, kind: TrialKind, changes: Sequence[ChangedVariable]) -> Put:
         is_usual = kind in (TrialKind.GOOD, TrialKind.BAD)
         return Put(transplants=() if is_usual else [self.builds.plan(kind, tuple(changes))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Spreading:
+    program: str
+    what: str
+    good: ProofSide
+    bad: ProofSide
+    place: ForcedPlace
+
+    def __call__(self) -> Trial:
+        begun = time.monotonic()
+        spread, own, gathered = ((self._site(bits),) for bits in (MOST_BITS, None, _FEW_BITS))
+        claim = ProofClaim(self.what, self.program, "", 0, self.what, "", "", means=ProofMeans.SPREAD)
+        made = prove_spread(self.good, self.bad, [SpreadPlace(claim, spread, own, (gathered,))])
+        took = time.monotonic() - begun
+        if made is None:
+            return Trial(self.program, "spread", self.what, ProofFinding.NOT_TESTABLE.value, 0, "No excess.", took)
+        proof = made[1]
+        return Trial(self.program, "spread", self.what, proof.finding.value, proof.runs, proof.sentence, took)
+
+    def _site(self, bits: int | None) -> ObservedSite:
+        place = self.place
+        return ObservedSite(place.module, place.address, after=place.after, spread=Spread(place.register, 8, bits))
 
 
 def _side(binary: Path, words: str, innocent: int) -> ProofSide:

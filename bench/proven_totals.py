@@ -36,7 +36,7 @@ def total(name: str, rows: Sequence[dict[str, Any]]) -> Total:
     rows = [row for row in rows if not row["failed"]]
     functions = [row for row in rows if _found(row, "proven", "function") or _found(row, "proven", "variable")]
     values = [row for row in rows if row["chain"] and row not in functions]
-    proven = [row for row in values if _found(row, "proven", "value")]
+    proven = [row for row in values if _found(row, "proven", "value") or _found(row, "proven", "spread")]
     triggers = [row for row in values if row not in proven and _found(row, "trigger", "value")]
     seconds, runs = ([row[what] for row in rows] or [0] for what in ("seconds", "runs"))
     return Total(

@@ -42,8 +42,8 @@ def prove_spread(
     *,
     usual: UsualRuns | None = None,
 ) -> tuple[int, Proof] | None:
-    """Which place, and its proof: single runs tell which one is worth a whole trial, and then, which of its ways to make
-    values few. Else why the last one was not; None where there is no place, or no excess.
+    """Which place, and its proof: single runs tell which one is worth a whole trial, and then which way to make values
+    few. Else why the last place was not; None where there is no place, or no excess.
 
     WhyperfError where the programs cannot be run at all.
     """
