@@ -186,9 +186,16 @@ def _verb(step: TrailStep, what: str) -> str:
 def turn(groups: Sequence[Grouped], end: ChainEnd) -> int:
     """The hop where good turns into bad. Where the way leads outside, the input differs legitimately: then it is the
     hop that turns more into less or less into more, nearest to the input; else the first that makes something else of
-    the input. Where the way was lost, it is the last hop that makes other values most of the time."""
-    last = len(groups) - 1
+    the input. Where the way was lost, it is the last hop that makes other values most of the time. A hop whose values
+    are unknown on one side tells nothing: then it is the next one towards where time is paid."""
     values = [named(one) for one in groups]
+    found = _turn(groups, values, end)
+    known = (row for row in range(found, -1, -1) if values[row].compared.is_known)
+    return next(known, found)
+
+
+def _turn(groups: Sequence[Grouped], values: Sequence[TrailStep], end: ChainEnd) -> int:
+    last = len(groups) - 1
     if end is ChainEnd.NOT_FOLLOWED:
         clear = (row for row in range(last, -1, -1) if _is_clear(groups[row], values[row]))
         return next(clear, max(last, 0))

@@ -108,6 +108,11 @@ class ComparedValues:
         return bool(len(self.good.values)) and bool(len(self.bad.values))
 
     @property
+    def is_known(self) -> bool:
+        """Whether each side says what it held, or that it was never there."""
+        return all(len(one.values) or (one.complete and not one.total) for one in (self.good, self.bad))
+
+    @property
     def are_complete(self) -> bool:
         """Whether it is known how often each run passed the place."""
         return self.good.complete and self.bad.complete
