@@ -190,7 +190,7 @@ def turn(groups: Sequence[Grouped], end: ChainEnd) -> int:
     are unknown on one side tells nothing: then it is the next one towards where time is paid."""
     values = [named(one) for one in groups]
     found = _turn(groups, values, end)
-    known = (row for row in range(found, -1, -1) if values[row].compared.is_known)
+    known = (row for row in range(found, -1, -1) if groups and values[row].compared.is_known)
     return next(known, found)
 
 
