@@ -81,7 +81,7 @@ class ChainProof:
 
     def _by_spreading(self) -> Iterator[Tried]:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
-        places = candidates(self.found)
+        places = [one for one in candidates(self.found) if not _is_input(self.found, one[0])]
         if not places or not self.so_far.has_room_for_a_trial():
             return
         wanted = [

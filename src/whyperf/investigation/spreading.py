@@ -21,8 +21,11 @@ def candidates(found: FoundOrigin) -> list[Candidate]:
     if not found.origin.narrows:
         return []
     behind = range(found.origin.turn, len(found.origin.hops))
-    every = ((number, site) for number in behind for site in found.spreadable[number])
-    return list({site: (number, site) for number, site in every}.values())
+    first: dict[SpreadableSite, int] = {}
+    for number in behind:
+        for site in found.spreadable[number]:
+            first.setdefault(site, number)
+    return [(number, site) for site, number in first.items()]
 
 
 def spread_at(site: SpreadableSite) -> Sites:

@@ -19,8 +19,6 @@ from whyperf.proof.trial import RunEnding, TrialKind, TrialRun, amounts
 
 _MOST = 0.5  # of the excess
 _MOST_TRIED = 4  # places
-
-
 Sites = tuple[ObservedSite, ...]
 
 
@@ -89,6 +87,8 @@ class _SpreadTrial:
         """A place, and why it cannot be tried; empty: it removes most of the excess in one run."""
         why_not = ""
         for number, place in enumerate(self._places):
+            if self._rounds.is_time_up:
+                return number, "there is no time left"
             put = Put(place.spread)
             try:
                 run = self._rounds.run(TrialKind.FORCED, put)

@@ -105,7 +105,7 @@ class ProofRounds:
     def judged(self, *, from_outside: bool = False, is_code: bool = False) -> ProofJudgement:
         """After as many rounds as it takes. NotPutError where something could not be put into a run."""
         judgement = judged(self.runs)
-        while self.done < self._trying.most_runs and not self._is_time_up():
+        while self.done < self._trying.most_runs and not self.is_time_up:
             for kind in self._next_round():
                 if kind not in self._kinds():
                     continue
@@ -161,7 +161,9 @@ class ProofRounds:
     def _side(self, kind: TrialKind) -> ProofSide:
         return self._good if kind in (TrialKind.GOOD, TrialKind.REVERSE) else self._bad
 
-    def _is_time_up(self) -> bool:
+    @property
+    def is_time_up(self) -> bool:
+        """Before another round ends."""
         budget = self._trying.budget_s
         if budget is None:
             return False
