@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
+from whyperf.collect.observation.run import observe
 from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
@@ -15,10 +17,13 @@ from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_func
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
+from whyperf.origin.ahead import tells_something
+from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
 from whyperf.origin.starts import Start
 
 _CHAINS = 4  # that are followed
+_MOST_STARTS = 12  # of which they begin
 _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _PART = 0.4  # of the time that is left, for one chain
@@ -126,12 +131,35 @@ def follow(
     )
 
 
+def _telling_first(
+    starts: list[Beginning], subject: Subject, bounds: ProofBounds, say: Say, known: KnownPrograms
+) -> tuple[list[Beginning], int]:
+    """Those whose values differ before those whose values do not; and how many runs it took to tell."""
+    left = bounds.ends - time.monotonic()
+    if len(starts) < 2 or left <= 0:
+        return starts, 0
+    targets = Targets((subject.good, subject.bad), subject.lifecycles, subject.environment)
+    limits, observing = Bounds(bounds.runs, bounds.ends, left), Observing(observe, say)
+    try:
+        tells, runs = tells_something([one.start for one in starts], targets, limits, observing, known)
+    except WhyperfError:  # whoever follows one says why
+        return starts, 0
+    order = sorted(range(len(starts)), key=lambda number: not tells[number])
+    return [starts[number] for number in order], runs
+
+
 def _chains(
     starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, so_far: SoFar
 ) -> Iterator[FollowedSuspect]:
     """Those that say more than where they began; of the others, it is noted why."""
-    known: KnownPrograms | None = None
-    for beginning in starts:
+    few = list(islice(starts, _MOST_STARTS))
+    try:
+        known = KnownPrograms(subject.good, subject.bad)
+    except WhyperfError as error:
+        so_far.dead_ends.append(error.sentence)
+        return
+    few, so_far.runs = _telling_first(few, subject, bounds, say, known)
+    for beginning in few:
         left = bounds.ends - time.monotonic()
         if left <= 0:
             so_far.dead_ends.append("There was no time left to follow one.")
@@ -140,7 +168,6 @@ def _chains(
             so_far.dead_ends.append("There were no runs left to follow one.")
             return
         try:
-            known = known or KnownPrograms(subject.good, subject.bad)
             part = ProofBounds(time.monotonic() + _PART * left, so_far.left, bounds.deep)
             found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information

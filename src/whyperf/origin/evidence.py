@@ -152,11 +152,11 @@ class OriginEvidence:
         found = self._known.looked.get(key)
         return None if found is None else found[side]
 
-    def look(self, points: Iterable[Point], why: str) -> None:
+    def look(self, points: Iterable[Point], why: str, most: int = MOST_POINTS) -> None:
         """At those that were not looked at yet, in one pair of runs; none where there are none."""
         joined: dict[tuple[Path, int], Point] = {}
         for point in points:
-            if self.serves(point) or not (point.key in joined or len(joined) < MOST_POINTS):
+            if self.serves(point) or not (point.key in joined or len(joined) < most):
                 continue
             known = joined.get(point.key) or self._known.points.get(point.key)
             joined[point.key] = known.joined(point) if known is not None else point

@@ -110,9 +110,7 @@ def _best_way(
         trail.look(((one.here, one.definition) for one in points), "looking at the start")
     except OutOfBudgetError as error:
         return trail, Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
-    differing = sorted(
-        (one for one in points if _worth(trail, one)[0]), key=lambda one: _worth(trail, one), reverse=True
-    )
+    differing = sorted((one for one in points if worth(trail, one)[0]), key=lambda one: worth(trail, one), reverse=True)
     if not differing:
         return trail, _by_counts(trail, points, targets)
     ways = []
@@ -172,7 +170,7 @@ def _from(trail: Trail, best: StartingPoint, targets: Targets) -> Stop:
     return walk_back(trail, Ask(best.here.at(address), wanted.location, compared), targets)
 
 
-def _worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
+def worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
     """Differing values first, then how the place uses them; addresses only where there is nothing else."""
     compared = _compared(trail, point)
     if not len(compared.bad.values):

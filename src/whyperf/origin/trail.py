@@ -10,7 +10,7 @@ from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input, Location
 from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import HopKind
-from whyperf.origin.evidence import OriginEvidence
+from whyperf.origin.evidence import MOST_POINTS, OriginEvidence
 from whyperf.origin.points import (
     FLOATS,
     Point,
@@ -73,7 +73,14 @@ class Trail:
         slicer = at.slicer
         return None if slicer is None else CodeHere(at.module, slicer)
 
-    def look(self, wanted: Iterable[tuple[CodeHere, Definition]], why: str, extra: Iterable[Point] = ()) -> None:
+    def look(
+        self,
+        wanted: Iterable[tuple[CodeHere, Definition]],
+        why: str,
+        extra: Iterable[Point] = (),
+        *,
+        most: int = MOST_POINTS,
+    ) -> None:
         """At all definitions, and at the entries of their functions."""
         points: dict[tuple[Path, int], Point] = {}
         entries: dict[tuple[Path, int], Point] = {}
@@ -92,7 +99,7 @@ class Trail:
             points[point.key] = points[point.key].joined(point) if point.key in points else point
         for key, entry in entries.items():
             points[key] = points[key].joined(entry) if key in points else entry
-        self.evidence.look(points.values(), why)
+        self.evidence.look(points.values(), why, most)
 
     def count(self, wanted: Iterable[tuple[CodeHere, Definition]], why: str) -> None:
         points = [self._point(here, one) for here, one in wanted]
