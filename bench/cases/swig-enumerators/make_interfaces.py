@@ -1,4 +1,4 @@
-"""An enumeration of 3,000 measures: what tells their names apart comes first in them, or after 54 letters."""
+"""An enumeration of 3,000 measures: what tells their names apart comes first in them, or after 55 letters."""
 
 import sys
 from pathlib import Path
