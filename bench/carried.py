@@ -108,6 +108,14 @@ LIBRARIES = {
         made="build/lib/libcurl.a",
         in_debian=True,
     ),
+    "duktape": Library("duktape", headers=("src",), sources=("src/duktape.c",), in_debian=True),
+    "freetype": Library(
+        "freetype",
+        headers=("include",),
+        steps=_cmake(*(f"-DFT_DISABLE_{part}=ON" for part in ("ZLIB", "BZIP2", "PNG", "HARFBUZZ", "BROTLI"))),
+        made="build/libfreetype.a",
+        in_debian=True,
+    ),
     "gdbm": Library(
         "gdbm",
         headers=("src",),
@@ -189,6 +197,14 @@ LIBRARIES = {
         headers=("vendor/libuv/include",),
         steps=_cmake("-DLIBUV_BUILD_TESTS=OFF", target="uv_a", source="vendor/libuv"),
         made="build/libuv_a.a",
+    ),
+    # Its names of resources alone; all else is the system's.
+    "libx11-quarks": Library(
+        "libx11",
+        headers=("include", "include/X11", "src"),
+        sources=("src/Quarks.c", "src/reallocarray.c"),
+        needs=("-lX11",),
+        in_debian=True,
     ),
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
     "lz4-1.7.5": _lz4("lz4==0.10.0"),

@@ -36,6 +36,10 @@ _CMAKE = (
 )
 _LEFT_OUT_OF_FILE = ("libseccomp", "zlib", "bzlib", "xzlib", "zstdlib", "lzlib")
 _LEFT_OUT_OF_GIT = ("OPENSSL", "CURL", "EXPAT", "GETTEXT", "TCLTK", "PERL", "PYTHON")
+_LEFT_OUT_OF_LIBARCHIVE = (
+    "TEST", "TAR", "CAT", "OPENSSL", "NETTLE", "LIBB2", "LZ4", "LZO", "LZMA", "ZSTD", "ZLIB", "BZip2", "LIBXML2",
+    "EXPAT", "ACL", "XATTR", "ICONV", "WERROR",
+)  # fmt: skip
 _LEFT_OUT_OF_MOSQUITTO = ("TLS", "CJSON", "DOCS")
 _LEFT_OUT_OF_OPENJPEG = ("PNG", "TIFF", "LCMS", "LCMS2", "ZLIB")
 _LEFT_OUT_OF_TIFF = ("zlib", "libdeflate", "jpeg", "jbig", "lerc", "lzma", "zstd", "webp", "cxx")
@@ -124,6 +128,14 @@ PACKAGES = {
             (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Cfind"),
         ),
     ),
+    "gawk": Recipe(
+        "gawk",
+        (
+            (*_CONFIGURE, "--disable-nls", "--disable-extensions", "--without-readline", "--without-mpfr"),
+            (*_MAKE, "-Csupport"),
+            (*_MAKE, "gawk"),
+        ),
+    ),
     "git": Recipe(
         "git",
         (
@@ -149,6 +161,15 @@ PACKAGES = {
     "jimtcl": Recipe(
         "jimtcl",
         (("./configure", "--disable-docs", "CC={compiler}", "CFLAGS={flags}"), (*_MAKE, "jimsh")),
+    ),
+    # Its cpio alone.
+    "libarchive": Recipe(
+        "libarchive",
+        (
+            (*_CMAKE, *(f"-DENABLE_{part}=OFF" for part in _LEFT_OUT_OF_LIBARCHIVE), "-DENABLE_CPIO_SHARED=OFF",
+             "-DCMAKE_BUILD_TYPE=Debug"),
+            (*_MAKE, "-Cbuild", "bsdcpio"),
+        ),
     ),
     "libjpeg": Recipe(
         "libjpeg-turbo",
@@ -189,6 +210,7 @@ PACKAGES = {
              "-o lua src/*.c -lm"),
         ),
     ),
+    "luajit": Recipe("luajit", ((*_MAKE, "CC={compiler}", "CCDEBUG={flags}"),)),
     "m4": Recipe("m4", (_CONFIGURE, (*_MAKE, "-Clib"), (*_MAKE, "-Csrc"))),
     "make": Recipe(
         "make-dfsg",
@@ -278,6 +300,21 @@ PACKAGES = {
         (
             (*_CMAKE, *(f"-D{part}=OFF" for part in _LEFT_OUT_OF_TIFF)),
             (*_MAKE, "-Cbuild", "tiffcp"),
+        ),
+    ),
+    "swig": Recipe(
+        "swig",
+        (
+            (*_CONFIGURE, "CXXFLAGS={flags}", "--without-alllang", "--without-pcre", "--disable-ccache"),
+            (*_MAKE, "-CSource"),
+        ),
+    ),
+    # Its shell finds its library in the folder beside its own.
+    "tcl": Recipe(
+        "tcl8.6",
+        (
+            ("sh", "-c", "cd unix && ./configure -q --disable-shared CC={compiler} CFLAGS='{flags}'"),
+            (*_MAKE, "-Cunix", "tclsh"),
         ),
     ),
     "tcpdump": Recipe("tcpdump", ((*_CONFIGURE, "--without-crypto", "--disable-smb"), (*_MAKE, "tcpdump"))),
