@@ -43,9 +43,10 @@ def gathered_for(found: FoundOrigin, site: SpreadableSite) -> Iterator[Sites]:
     """Ways to make values few in the good run: at the same place, or where they are few, the nearest to where time is
     paid first. Such a value may be an index already: few bits keep it within what the bad run had."""
     few = [one for hop in found.spreadable[: found.origin.turn + 1] for one in hop if one.gathers]
-    bits = few[0].bad_bits if few else site.bad_bits
+    fewest = min((one.bad_bits for one in few), default=site.bad_bits)
     for one in dict.fromkeys([site, *few]):
         if all(copy.in_good is not None for copy in one.copies):
+            bits = one.bad_bits if one.gathers else fewest
             yield tuple(
                 _site(*copy.in_good, Spread(copy.register, one.size, min(bits, _most_bits(copy.register))))
                 for copy in one.copies
