@@ -110,7 +110,9 @@ def _best_way(
         trail.look(((one.here, one.definition) for one in points), "looking at the start")
     except OutOfBudgetError as error:
         return trail, Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
-    differing = sorted((one for one in points if worth(trail, one)[0]), key=lambda one: worth(trail, one), reverse=True)
+    differing = sorted(
+        (one for one in points if _worth(trail, one)[0]), key=lambda one: _worth(trail, one), reverse=True
+    )
     if not differing:
         return trail, _by_counts(trail, points, targets)
     ways = []
@@ -160,7 +162,7 @@ def _apart(points: list[StartingPoint]) -> list[StartingPoint]:
 
 
 def _from(trail: Trail, best: StartingPoint, targets: Targets) -> Stop:
-    compared = _compared(trail, best)
+    compared = compared_at(trail, best)
     address, wanted = best.definition.address, best.wanted
     name = best.name or ("" if wanted is None else trail.name_before(best.here, address, wanted.location))
     register = wanted.location if wanted is not None else None
@@ -170,9 +172,9 @@ def _from(trail: Trail, best: StartingPoint, targets: Targets) -> Stop:
     return walk_back(trail, Ask(best.here.at(address), wanted.location, compared), targets)
 
 
-def worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
+def _worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
     """Differing values first, then how the place uses them; addresses only where there is nothing else."""
-    compared = _compared(trail, point)
+    compared = compared_at(trail, point)
     if not len(compared.bad.values):
         return 0.0, 0
     if compared.only_addresses:
@@ -180,7 +182,8 @@ def worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
     return compared.rank, point.preference
 
 
-def _compared(trail: Trail, point: StartingPoint) -> ComparedValues:
+def compared_at(trail: Trail, point: StartingPoint) -> ComparedValues:
+    """What good and bad runs held at a start."""
     if point.wanted is None:
         return trail.content(point.here, point.definition)
     return trail.input(point.here, point.definition, point.wanted)
@@ -197,7 +200,7 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
         trail.count([(point.here, point.definition)], "counting how often it runs")
     except OutOfBudgetError as error:
         return Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
-    compared = _compared(trail, point)
+    compared = compared_at(trail, point)
     if compared.bad.total <= _MORE * compared.good.total or not compared.are_complete:
         return Stop(ChainEnd.NOT_FOLLOWED, "Its values are the same in good and bad runs.")
     address = point.definition.address
