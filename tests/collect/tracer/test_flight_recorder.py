@@ -50,7 +50,7 @@ def _status(whyperf: Command) -> dict[str, object]:
 def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command, tmp_path: Path) -> None:
     # GIVEN a flight recorder, and something that happened after it was started
     assert "the flight recorder runs" in whyperf("trace", "start", "--size", "128M").stdout
-    subprocess.run(["sh", "-c", "for i in 1 2 3 4 5; do sleep 0.05; done"], check=True)
+    subprocess.run(["sh", "-c", "for i in 1 2 3; do sleep 0.2; done"], check=True)
     # WHEN it is dumped, and again later
     first = whyperf("trace", "dump", "-o", "first").stderr
     second = _dumped_with_stacks(whyperf, compiled("sleeper.c", tmp_path))
