@@ -97,9 +97,17 @@ def _row(case: str, wanted: tuple[str, ...], first: dict[str, Any], proven: dict
         tuple(f"{hop['function']}:{hop['line']}" for hop in origin["hops"]) if origin else (),
         origin["end"] if origin else "",
         tuple(f"{one['finding']} {one['means']} {one['function']}" for one in proofs),
-        (origin["runs"] if origin else 0) + sum(5 * one["runs"] for one in proofs),
+        (origin["runs"] if origin else 0) + trial_runs(proofs),
         round(seconds, 1),
     )
+
+
+def trial_runs(proofs: Sequence[dict[str, Any]]) -> int:
+    """Runs of the trials of one verdict. Good and bad runs are shared: by trials of values, and by those of what comes
+    from the other build. Forced, sham and reverse runs are each trial's own."""
+    values = [one["runs"] for one in proofs if one["means"] == "value"]
+    from_other_build = [one["runs"] for one in proofs if one["means"] != "value"]
+    return sum(2 * max(some, default=0) + 3 * sum(some) for some in (values, from_other_build))
 
 
 def show(rows: Sequence[Row]) -> None:

@@ -12,11 +12,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interposed/next.h"
 #include "observation/traps.h"
-#include "probes/next.h"
 
-static _Atomic(void *) next_sigaction, next_signal, next_sigprocmask, next_pthread_sigmask, next_sigsuspend, next_ppoll,
-    next_pselect, next_epoll_pwait;
+DECLARE_NEXT(sigaction);
+DECLARE_NEXT(signal);
+DECLARE_NEXT(sigprocmask);
+DECLARE_NEXT(pthread_sigmask);
+DECLARE_NEXT(sigsuspend);
+DECLARE_NEXT(ppoll);
+DECLARE_NEXT(pselect);
+DECLARE_NEXT(epoll_pwait);
 
 static _Atomic bool taken;
 static struct sigaction program_action;

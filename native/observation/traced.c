@@ -1,15 +1,11 @@
 #include "observation/traced.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/ptrace.h>
 
-#include "probes/next.h"
+#include "interposed/ptrace.h"
 #include "sampler/raw.h"
 
-static _Atomic(void *) next_ptrace;
 static void (*before_traced)(void);
 
 bool traced_now(void) {
@@ -30,13 +26,10 @@ void traced_watch(void (*before)(void)) {
     before_traced = before;
 }
 
-EXPORT long ptrace(enum __ptrace_request request, ...) {
-    va_list list;
-    va_start(list, request);
-    pid_t pid = va_arg(list, pid_t);
-    void *address = va_arg(list, void *), *data = va_arg(list, void *);
-    va_end(list);
-    if (request == PTRACE_TRACEME && before_traced)
+bool whyperf_before_traced(void) {
+    if (before_traced)
         before_traced();
-    return NEXT(ptrace)(request, pid, address, data);
+    return false;
 }
+
+void whyperf_not_traced(void) {}

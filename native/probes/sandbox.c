@@ -7,11 +7,12 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "interposed/next.h"
 #include "interposed/syscall.h"
 #include "machine/machine.h"
-#include "probes/next.h"
 
-static _Atomic(void *) next_prctl;
+DECLARE_NEXT(prctl);
+
 static _Atomic bool forbidden;
 static void (*before_sandbox)(void);
 

@@ -7,13 +7,15 @@
 #include <sys/types.h>
 #include <threads.h>
 
+#include "interposed/next.h"
 #include "probes/memory.h"
-#include "probes/next.h"
 #include "probes/threads.h"
 
 static const struct threads_events *watching;
 
-static _Atomic(void *) next_pthread_create, next_thrd_create, next__Fork;
+DECLARE_NEXT(pthread_create);
+DECLARE_NEXT(thrd_create);
+DECLARE_NEXT(_Fork);
 
 // What a new thread is to run, from the moment it is asked for to the moment it starts. Not from malloc, which is the
 // program's.

@@ -10,10 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "interposed/next.h"
 #include "sampler/session.h"
 #include "sampler/walk.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // A signal that hardly any program uses; what a program does with it all the same is kept apart (signals.c).
 #define SAMPLER_SIGNAL (SIGRTMAX - 6)
@@ -198,10 +197,5 @@ bool memory_can_be_copied_in_signal(void); // by system call
 // follow.c
 int follow_check_path(const char *path);
 int follow_check_fd(int fd, const char *name);
-
-// Looks up the function that we stand in front of. Safe before our constructor has run.
-void *next_function(_Atomic(void *) *cache, const char *name);
-#define NEXT(name) ((__typeof__(&name))next_function(&next_##name, #name))
-#define DECLARE_NEXT(name) static _Atomic(void *) next_##name
 
 #endif

@@ -1,5 +1,4 @@
 // Threads and forks: every thread that the program starts gets a slot and a timer of its own.
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,15 +16,6 @@
 DECLARE_NEXT(pthread_create);
 DECLARE_NEXT(thrd_create);
 DECLARE_NEXT(_Fork);
-
-void *next_function(_Atomic(void *) *cache, const char *name) {
-    void *function = atomic_load_explicit(cache, memory_order_relaxed);
-    if (!function) {
-        function = dlsym(RTLD_NEXT, name);
-        atomic_store_explicit(cache, function, memory_order_relaxed);
-    }
-    return function;
-}
 
 // Thread memory is kept for the next thread: programs may start thousands a second.
 enum { KEPT_MEMORIES = 64 };

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.warm_interpreter import run_whyperf
 from whyperf.adapters.google_benchmark import iterations_in
 
 SOURCE = Path(__file__).parent / "programs" / "bench.cc"
@@ -25,9 +25,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(folder: Path, good: str, bad: str, name: str = "BM_churn") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "whyperf", "compare", "--benchmark", name, "--good", good, "--bad", bad]
     options = ["--json", "-", "--no-values", "-o", f"out-{len(list(folder.iterdir()))}"]
-    return subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True, check=False)
+    return run_whyperf("compare", "--benchmark", name, "--good", good, "--bad", bad, *options, cwd=folder)
 
 
 def test_an_iteration_that_costs_four_times_as_much_is_found(programs: Path) -> None:

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
+from tests.warm_interpreter import Done, run_whyperf
 from whyperf.cli.main import main
 
-Done = subprocess.CompletedProcess[str]
 Whyperf = Callable[..., Done]
 
 
 @pytest.fixture
 def whyperf(tmp_path: Path) -> Whyperf:
     def run(*arguments: str, environment: dict[str, str] | None = None, cwd: Path | None = None) -> Done:
-        return subprocess.run(
-            [sys.executable, "-m", "whyperf", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            cwd=cwd or tmp_path,
-            env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE, **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        whole = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE, **(environment or {})}
+        return run_whyperf(*arguments, cwd=cwd or tmp_path, environment=whole)
 
     return run
 

@@ -17,7 +17,7 @@ STACKS = b"main;parse;read 12\nmain;write 3\n"
     [
         (STACKS, "collapsed"),
         (b"# a comment\n" + STACKS, "collapsed"),
-        (gzip.compress(b"\x0a\x04\x08\x01\x10\x02"), "pprof"),
+        (gzip.compress(b"\x0a\x04\x08\x01\x10\x02", mtime=0), "pprof"),
         (b"PERFILE2" + b"\x68" + b"\0" * 200 + b"\n" + STACKS, "perf.data"),
         (b"PERFILE2\n" + STACKS, "perf.data"),
         (b"2ELIFREP\n" + STACKS, "perf.data"),

@@ -6,15 +6,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
+from tests.warm_interpreter import run_whyperf
 
 pytestmark = pytest.mark.process
 
@@ -63,7 +64,7 @@ NOINLINE long mix(long rows) {
 int main(int count, char **words) {
     culprit = count > 1 ? atoi(words[1]) : 0;
     long total = 0;
-    for (int round = 0; round < 2100; round++) {
+    for (int round = 0; round < 1050; round++) {
         long rows = 40000 + round % 64 * 100;
         total += unchanged(rows) + scan_rows(rows) + spend(rows) + settle(rows) + mix(rows) + moved(rows);
     }
@@ -109,42 +110,41 @@ _AFTER = {
     "other.c": _replaced(_BEFORE["other.c"], (_MOVED, "")),
 }
 
+_CULPRITS = {
+    2: ("walk_rows", "limit"),
+    3: ("spend", "allowance"),
+    4: ("settle_rest", "pending"),
+    5: ("mix", "quota"),
+    6: ("moved", "share"),
+}
+_IDS = ("renamed-function", "renamed-variable", "split", "newly-inlined", "moved")
+_ENVIRONMENT = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
 Diagnose = Callable[[int], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
-    """The verdict on the old build against the new one with that culprit."""
+    """The verdict on the old build against the new one with that culprit. All are recorded at once: the machine is as
+    fast for good runs as for bad ones."""
     folder = tmp_path_factory.mktemp("builds")
-    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
+    before, after = (_built(folder / name, files) for name, files in (("before", _BEFORE), ("after", _AFTER)))
+    sides = {"good": (before, 0)} | {f"bad-{culprit}": (after, culprit) for culprit in (0, *_CULPRITS)}
 
-    def whyperf(*words: str | Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "whyperf", *map(str, words)]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+    def recorded(side: str, number: int) -> None:
+        build, culprit = sides[side]
+        words = ("--rate", "500", "-o", str(folder / f"{side}-{number}"), "--", str(build / "tool"), str(culprit))
+        done = run_whyperf("record", *words, environment=_ENVIRONMENT)
+        assert done.returncode == 0, done.stderr
 
-    builds = [_built(folder / name, files) for name, files in (("before", _BEFORE), ("after", _AFTER))]
-
-    def recorded(culprit: int) -> tuple[list[Path], list[Path]]:
-        """All at once: the machine is as fast for good runs as for bad ones."""
-        told = [(build, 0 if build is builds[0] else culprit) for build in builds * _RUNS]
-        runs = [folder / f"{build.name}-{culprit}-{number}" for number, (build, _) in enumerate(told)]
-        options = ("--force", "--rate", "250")
-        recorders = [
-            whyperf("record", *options, "-o", run, "--", build / "tool", str(which))
-            for run, (build, which) in zip(runs, told, strict=True)
-        ]
-        for recorder in recorders:
-            _, said = recorder.communicate(timeout=PATIENCE_S)
-            assert recorder.returncode == 0, said
-        return runs[::2], runs[1::2]
+    runs = list(product(sides, range(_RUNS)))
+    with ThreadPoolExecutor(len(runs)) as at_once:
+        list(at_once.map(recorded, *zip(*runs, strict=True)))
 
     def diagnose(culprit: int) -> dict[str, Any]:
-        good, bad = recorded(culprit)
-        diagnosis = whyperf("diagnose", "--json", "-", "--good", *good, "--bad", *bad)
-        verdict, said = diagnosis.communicate(timeout=PATIENCE_S)
-        assert diagnosis.returncode in (0, 3, 4), said
-        return dict(json.loads(verdict))
+        good, bad = ([str(folder / f"{side}-{run}") for run in range(_RUNS)] for side in ("good", f"bad-{culprit}"))
+        done = run_whyperf("diagnose", "--json", "-", "--good", *good, "--bad", *bad, environment=_ENVIRONMENT)
+        assert done.returncode in (0, 3, 4), done.stderr
+        return dict(json.loads(done.stdout))
 
     return diagnose
 
@@ -163,20 +163,9 @@ def test_another_build_that_behaves_the_same_has_no_suspect(diagnosed: Diagnose)
     assert diagnosed(0)["suspects"] == []
 
 
-@pytest.mark.parametrize(
-    ("culprit", "function", "variable"),
-    [
-        (2, "walk_rows", "limit"),
-        (3, "spend", "allowance"),
-        (4, "settle_rest", "pending"),
-        (5, "mix", "quota"),
-        (6, "moved", "share"),
-    ],
-    ids=["renamed-function", "renamed-variable", "split", "newly-inlined", "moved"],
-)
-def test_what_was_changed_is_found_where_it_is_the_cause(
-    diagnosed: Diagnose, culprit: int, function: str, variable: str
-) -> None:
+@pytest.mark.parametrize("culprit", _CULPRITS, ids=_IDS)
+def test_what_was_changed_is_found_where_it_is_the_cause(diagnosed: Diagnose, culprit: int) -> None:
+    function, variable = _CULPRITS[culprit]
     first = diagnosed(culprit)["suspects"][0]
     assert first["function"] == function
     # What was split off is new code; everything else only has another name or place.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.shared_cache import SHARED_CACHE
+from tests.warm_interpreter import run_whyperf
 
 pytestmark = pytest.mark.process
 
@@ -88,17 +88,16 @@ _FORGETS = "\n" + _REMEMBERS.replace(
 def _suspects(tmp_path: Path, good: str, bad: str) -> list[dict[str, Any]]:
     """Of a program that is recorded, edited, built in the same place and recorded again."""
     environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
-    whyperf = [sys.executable, "-m", "whyperf"]
     program = tmp_path / "table"
     for side, text in (("good", good), ("bad", bad)):
         (tmp_path / "table.c").write_text(text)
         subprocess.run(["gcc", "-O2", "-g", "-o", program, tmp_path / "table.c"], check=True, cwd=tmp_path)
         for number in range(_RUNS):
-            record = [*whyperf, "record", "-o", tmp_path / f"{side}-{number}", "--", program]
-            subprocess.run(record, check=True, capture_output=True, env=environment)
-    recordings = [["--" + side, *sorted(tmp_path.glob(f"{side}-?"))] for side in ("good", "bad")]
-    diagnosis = [*whyperf, "diagnose", "--json", "-", *recordings[0], *recordings[1]]
-    done = subprocess.run(diagnosis, capture_output=True, text=True, env=environment, check=False)
+            words = ["-o", str(tmp_path / f"{side}-{number}"), "--", str(program)]
+            assert run_whyperf("record", *words, environment=environment).returncode == 0
+    good_runs, bad_runs = (map(str, sorted(tmp_path.glob(f"{side}-?"))) for side in ("good", "bad"))
+    recordings = ["--good", *good_runs, "--bad", *bad_runs]
+    done = run_whyperf("diagnose", "--json", "-", *recordings, environment=environment)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)["suspects"]
     return found

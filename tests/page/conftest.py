@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 from bench.cases.case import CASES, commands, load
-from bench.tool import whyperf_argument, whyperf_command
+from bench.tool import whyperf_argument
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
+from tests.warm_interpreter import run_whyperf
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
 from whyperf.collect.tracer.backends import Backend, choose
 
@@ -131,20 +132,10 @@ def convoy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", folder / "convoy", _CONVOY], check=True)
     environment = {**os.environ, "WHYPERF_TRACE_FOLDER": str(folder / "state")}
     for mode in ("normal", "stalled"):
-        command = [
-            *whyperf_command(),
-            "record",
-            "--trace",
-            "-o",
-            str(folder / mode),
-            "--",
-            str(folder / "convoy"),
-            mode,
-        ]
-        subprocess.run(command, capture_output=True, check=True, env=environment)
+        words = ("--trace", "-o", str(folder / mode), "--", str(folder / "convoy"), mode)
+        run_whyperf("record", *words, environment=environment).check_returncode()
     page = folder / "page.html"
-    command = [*whyperf_command(), "diagnose", str(folder / "normal"), str(folder / "stalled"), "--html", str(page)]
-    subprocess.run(command, capture_output=True, check=True)
+    run_whyperf("diagnose", str(folder / "normal"), str(folder / "stalled"), "--html", str(page)).check_returncode()
     return page
 
 
@@ -156,20 +147,10 @@ def _compared(factory: pytest.TempPathFactory, case: str, *options: str) -> Path
 
 def _written(folder: Path, *arguments: str) -> Path:
     page = folder / "page.html"
-    command = [
-        *whyperf_command(),
-        "compare",
-        "--quick",
-        "--force",
-        "-o",
-        str(folder / "recordings"),
-        "--html",
-        str(page),
-        *arguments,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = ("compare", "--quick", "--force", "-o", str(folder / "recordings"), "--html", str(page), *arguments)
+    done = run_whyperf(*words)
     if done.returncode == _NOT_ENOUGH and "--runs" in arguments:  # on a busy machine one run of each may not tell
-        done = subprocess.run([*command, "--runs", "4"], capture_output=True, text=True, check=False)
+        done = run_whyperf(*words, "--runs", "4")
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     assert f"the page is {page.as_uri()}" in done.stderr
     return page

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from pyarrow import parquet
+
+from tests.warm_interpreter import run_whyperf
 
 MARK = "Qx7secret"
 NUMBER = 7_311_733_117_311_731
@@ -20,10 +20,7 @@ def traces_permitted() -> bool:
 
 
 def whyperf(*words: str | Path, cwd: Path, environment: dict[str, str] | None = None) -> None:
-    command = [sys.executable, "-m", "whyperf", *map(str, words)]
-    done = subprocess.run(
-        command, cwd=cwd, env=os.environ | (environment or {}), capture_output=True, text=True, check=False
-    )
+    done = run_whyperf(*map(str, words), cwd=cwd, environment=os.environ | (environment or {}))
     assert done.returncode == 0, done.stderr
 
 

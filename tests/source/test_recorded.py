@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
+from tests.warm_interpreter import run_whyperf
 from whyperf.recording.sealed.reader import Recording
 
 pytestmark = pytest.mark.process
@@ -48,18 +47,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _roles(program: Path, folder: Path) -> dict[str, str]:
     environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
-    command = [
-        sys.executable,
-        "-m",
-        "whyperf",
-        "record",
-        "-o",
-        folder / "run",
-        "--",
-        program,
-        "15",
-    ]
-    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=PATIENCE_S)
+    done = run_whyperf("record", "-o", str(folder / "run"), "--", str(program), "15", environment=environment)
+    assert done.returncode == 0, done.stderr
     variables = Recording(folder / "run").table("variables")
     names, roles = variables.column("name").to_pylist(), variables.column("roles").to_pylist()
     return {str(name): str(role) for name, role in zip(names, roles, strict=True)}

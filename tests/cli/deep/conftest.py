@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Whyperf, refused
-from tests.patience import PATIENCE_S
-from tests.shared_cache import SHARED_CACHE
+from tests.cli.conftest import Whyperf, refused
 from whyperf.recording.sealed.reader import Recording
 
 __all__ = ["refused"]
@@ -30,23 +27,6 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("shelf") / "shelf"
     subprocess.run(["gcc", "-O1", "-g", PROGRAMS / "shelf.c", "-o", made], check=True)
     return made
-
-
-@pytest.fixture
-def whyperf(tmp_path: Path) -> Whyperf:
-    def run(*arguments: str, environment: dict[str, str] | None = None) -> Done:
-        return subprocess.run(
-            [sys.executable, "-m", "whyperf", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            cwd=tmp_path,
-            env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE, **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-
-    return run
 
 
 @pytest.fixture

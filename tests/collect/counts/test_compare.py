@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
+from tests.warm_interpreter import run_whyperf
 
 PROGRAM = """
 #include <stdlib.h>
@@ -31,15 +30,7 @@ int main(int count, char **words) {
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "whyperf", *arguments],
-        cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return run_whyperf(*arguments, cwd=folder, environment={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE})
 
 
 def test_who_calls_more_often_is_said(tmp_path: Path) -> None:

@@ -37,7 +37,11 @@ sys.exit(5)
 
 
 @pytest.mark.parametrize(
-    ("program", "script", "status"), [("bash", BASH, 3), ("python3", PYTHON, 5)], ids=["bash", "python"]
+    ("program", "script", "status"),
+    [
+        pytest.param("bash", BASH, 3, id="bash"),
+        pytest.param("python3", PYTHON, 5, id="python", marks=pytest.mark.long),
+    ],
 )
 def test_a_real_program_runs_as_ever(machine: Machine, program: str, script: str, status: int) -> None:
     # As the programs see it: links within the root stay there.

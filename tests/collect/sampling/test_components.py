@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
+from tests.warm_interpreter import run_whyperf
 from whyperf.collect.sampling.components import Components
 from whyperf.recording.sealed.reader import Recording
 
@@ -53,9 +53,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _record(program: Path, folder: Path, *options: str | Path) -> tuple[Recording, str]:
     """All recordings of a program share a cache."""
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "whyperf", "record", *options, "-o", folder / "run", "--", program]
-    environment = {**os.environ, "XDG_CACHE_HOME": SHARED_CACHE}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
+    words = map(str, ["record", *options, "-o", folder / "run", "--", program])
+    done = run_whyperf(*words, environment={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE})
     assert done.returncode == 0, done.stderr
     return Recording(folder / "run"), done.stderr
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.warm_interpreter import run_whyperf
 from whyperf.recording.sealed.reader import Recording
 
 # In every round all variables follow from `seed`, and each function keeps its own seed.
@@ -58,22 +61,26 @@ int main(int count, char **words) {
 """
 
 
-def record(tmp_path: Path, compiler: str, *flags: str) -> tuple[Recording, Path]:
-    source, binary, out = tmp_path / "program.c", tmp_path / "program", tmp_path / "recording"
-    source.write_text(PROGRAM)
-    subprocess.run([compiler, "-g", *flags, "-o", binary, source], check=True)
-    # The first run only makes the tables.
-    rounds = "2000" if "-O0" in flags else "6000"
-    for rate in ("100", "250"):
-        command = ["whyperf", "record", "--force", "--rate", rate, "-o", out, "--", binary, rounds]
-        subprocess.run([_python(), "-m", *command], check=True, capture_output=True)
-    return Recording(out), source
+Record = Callable[[str, str], Recording]
 
 
-def _python() -> str:
-    import sys
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """The program as a compiler makes it, recorded once for all tests."""
 
-    return sys.executable
+    @cache
+    def made(compiler: str, level: str) -> Recording:
+        folder = tmp_path_factory.mktemp("values")
+        source, binary, out = folder / "program.c", folder / "program", folder / "recording"
+        source.write_text(PROGRAM)
+        subprocess.run([compiler, "-g", level, "-o", binary, source], check=True)
+        # The first run only makes the tables.
+        for rounds in ("1", "2000" if level == "-O0" else "6000"):
+            done = run_whyperf("record", "--force", "--rate", "250", "-o", str(out), "--", str(binary), rounds)
+            assert done.returncode == 0, done.stderr
+        return Recording(out)
+
+    return made
 
 
 def readings(recording: Recording) -> list[dict[str, float]]:
@@ -94,9 +101,8 @@ def readings(recording: Recording) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("level", [pytest.param("-O0", marks=pytest.mark.long), "-O2"])
-def test_values_of_one_sample_agree_with_each_other(tmp_path: Path, compiler: str, level: str) -> None:
-    recording, _ = record(tmp_path, compiler, level)
-    samples = readings(recording)
+def test_values_of_one_sample_agree_with_each_other(record: Record, compiler: str, level: str) -> None:
+    samples = readings(record(compiler, level))
     assert len(samples) > 150
 
     def held(name: str) -> list[tuple[float, float]]:
@@ -134,21 +140,19 @@ def test_values_of_one_sample_agree_with_each_other(tmp_path: Path, compiler: st
     assert len(seen) >= (12 if level == "-O0" else 6), sorted(set(expected) - set(seen))
 
 
-def test_globals_are_followed_as_they_change(tmp_path: Path) -> None:
-    recording, _ = record(tmp_path, "gcc", "-O2")
-    seeds = [sample[".global_seed"] for sample in readings(recording) if ".global_seed" in sample]
+def test_globals_are_followed_as_they_change(record: Record) -> None:
+    seeds = [sample[".global_seed"] for sample in readings(record("gcc", "-O2")) if ".global_seed" in sample]
     assert len(seeds) >= 3
     assert seeds == sorted(seeds) and seeds[-1] > seeds[0]
 
 
-def test_thread_local_variables_of_the_program_are_read(tmp_path: Path) -> None:
-    recording, _ = record(tmp_path, "gcc", "-O0")
-    samples = [s for s in readings(recording) if "main.seed" in s and ".thread_seed" in s]
+def test_thread_local_variables_of_the_program_are_read(record: Record) -> None:
+    samples = [s for s in readings(record("gcc", "-O0")) if "main.seed" in s and ".thread_seed" in s]
     assert all(s[".thread_seed"] == s["main.seed"] for s in samples)
 
 
-def test_pointers_are_classes_and_the_text_is_not_read(tmp_path: Path) -> None:
-    recording, _ = record(tmp_path, "gcc", "-O0")
+def test_pointers_are_classes_and_the_text_is_not_read(record: Record) -> None:
+    recording = record("gcc", "-O0")
     variables = recording.table("variables").to_pydict()
     assert not any("text" in name for name in variables["name"])
     boxes = [i for i, name in enumerate(variables["name"]) if name == "box"]
@@ -179,8 +183,7 @@ int main(void) {
 """
     )
     subprocess.run(["gcc", "-g", "-O0", "-o", binary, source], check=True)
-    command = [_python(), "-m", "whyperf", "record", "-o", out, "--", binary]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = run_whyperf("record", "-o", str(out), "--", str(binary))
     assert done.stdout == "alive\n"
     names = Recording(out).table("variables").column("name").to_pylist()
     numbers = set(Recording(out).table("values").column("variable").to_pylist())
@@ -192,6 +195,6 @@ def test_no_values_when_not_wanted(tmp_path: Path) -> None:
     source, binary, out = tmp_path / "program.c", tmp_path / "program", tmp_path / "recording"
     source.write_text(PROGRAM)
     subprocess.run(["gcc", "-g", "-O2", "-o", binary, source], check=True)
-    command = [_python(), "-m", "whyperf", "record", "--no-values", "-o", out, "--", binary, "100"]
-    subprocess.run(command, check=True, capture_output=True)
+    done = run_whyperf("record", "--no-values", "-o", str(out), "--", str(binary), "100")
+    assert done.returncode == 0, done.stderr
     assert Recording(out).table("values").num_rows == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S
+from tests.warm_interpreter import run_whyperf
 from whyperf.collect.tracer.backends import Backend, choose
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.reader import Recording
@@ -29,15 +29,7 @@ class Command:
         return {**os.environ, "WHYPERF_TRACE_FOLDER": str(self.folder / f"state-{os.getpid()}-{self.folder.name}")}
 
     def __call__(self, *words: str, status: int | None = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "whyperf", *words],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = run_whyperf(*words, cwd=self.folder, environment=self.environment)
         if status is not None:
             assert done.returncode == status, done.stderr + done.stdout
         assert "Traceback" not in done.stderr

@@ -50,7 +50,7 @@ def _status(whyperf: Command) -> dict[str, object]:
 def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command, tmp_path: Path) -> None:
     # GIVEN a flight recorder, and something that happened after it was started
     assert "the flight recorder runs" in whyperf("trace", "start", "--size", "128M").stdout
-    subprocess.run(["sh", "-c", "for i in 1 2 3 4 5; do sleep 0.2; done"], check=True)
+    subprocess.run(["sh", "-c", "for i in 1 2 3; do sleep 0.2; done"], check=True)
     # WHEN it is dumped, and again later
     first = whyperf("trace", "dump", "-o", "first").stderr
     second = _dumped_with_stacks(whyperf, compiled("sleeper.c", tmp_path))
@@ -62,7 +62,7 @@ def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command, t
     assert {EventKind.SWITCH, EventKind.SYSCALL, EventKind.EXEC, EventKind.FORK, EventKind.EXIT} <= kinds(recording)
     assert recording.manifest.totals.cpu_s > 0  # by samples
     window = second.manifest.window
-    assert (window.end - window.start) / 1e9 <= 1.05
+    assert (window.end - window.start) / 1e9 <= 0.25
     assert second.column("events", "time")[-1] > recording.column("events", "time")[-1]
     # and nobody who already ran has no name
     commands = recording.table("processes").column("command").to_pylist()
@@ -70,14 +70,14 @@ def test_a_dump_holds_what_just_happened_and_tracing_goes_on(whyperf: Command, t
 
 
 def _dumped_with_stacks(whyperf: Command, program: Path) -> Recording:
-    """A dump of the last second of a program that sleeps deep in its stack: the daemon has to learn of it first, which
+    """A dump of the last moments of a program that sleeps deep in its stack: the daemon has to learn of it first, which
     takes longer on a busy machine."""
     until = time.monotonic() + PATIENCE_S / 2
     with subprocess.Popen([program], stdout=subprocess.DEVNULL) as sleeper:
         try:
             while True:
                 time.sleep(1.0)
-                whyperf("trace", "dump", "-o", "second", "--force", "--last", "1s")
+                whyperf("trace", "dump", "-o", "second", "--force", "--last", "200ms")
                 recording = whyperf.recording("second")
                 kind, detail = recording.column("events", "kind"), recording.column("events", "detail")
                 asleep = ((kind == EventKind.SWITCH) & (detail == 230)).nonzero()[0].tolist()
@@ -97,7 +97,7 @@ def test_a_killed_daemon_costs_only_stacks_of_what_starts_later(whyperf: Command
     _wait_until(lambda: _status(whyperf)["daemon"] is None)
     assert "HAS DIED" in whyperf("trace", "status").stdout
     subprocess.run(["sleep", "0.2"], check=True)
-    done = whyperf("trace", "dump", "-o", "rec", "--last", "1s")
+    done = whyperf("trace", "dump", "-o", "rec", "--last", "200ms")
     assert "daemon has died" in done.stderr
     assert EventKind.SWITCH in kinds(whyperf.recording("rec"))
     # Another tracer is still refused, with what to do about it

@@ -88,6 +88,36 @@ def test_variables_of_one_name_and_size_that_begin_otherwise(builds: Builds) -> 
     assert [one.at for one in found["steps"].different] == [24, 40]  # not the pointers beside them
 
 
+SEVERAL = r"""
+#include <stdio.h>
+#ifdef GOOD
+#define FIRST 12
+#else
+#define FIRST 4
+#endif
+__attribute__((noinline)) static int hashed(int by) { static int bits = FIRST; return bits += by; }
+__attribute__((noinline)) static int shifted(int by) { static int bits = 7; return bits -= by; }
+#if defined(ONE_MORE) && defined(GOOD)
+__attribute__((noinline, used)) static int masked(int by) { static int bits = 9; return bits ^= by; }
+#endif
+int main(int argc, char **argv) { printf("hashed %d\n", hashed(argc)); printf("shifted %d\n", shifted(argc)); }
+"""
+
+
+def test_statics_of_one_name_in_several_functions_are_told_apart_by_their_numbers(tmp_path: Path) -> None:
+    builds = built(tmp_path, SEVERAL)
+    (found,) = changed_variables(TransplantModule(builds.good), TransplantModule(builds.bad))
+    assert found.name == "bits"
+    records = found.records(from_good=True, into_good=False)
+    assert ran(builds.bad).lines == ["hashed 5", "shifted 6"]
+    assert _with(tmp_path, builds.bad, [], records) == (Ran(0, ["hashed 13", "shifted 6"]), "")
+
+
+def test_one_more_of_that_name_may_have_moved_their_numbers(tmp_path: Path) -> None:
+    builds = built(tmp_path, SEVERAL, "-DONE_MORE")
+    assert not changed_variables(TransplantModule(builds.good), TransplantModule(builds.bad))
+
+
 @pytest.mark.skipif(not shutil.which(CROSS), reason="no compiler for x86-64")
 @pytest.mark.parametrize("flags", ["", "-fPIE -pie", "-fno-plt -mcmodel=large"])
 def test_the_same_variables_are_found_for_the_other_machine(tmp_path: Path, flags: str) -> None:

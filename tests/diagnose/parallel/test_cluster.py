@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench.tool import record
 
 from tests.diagnose import work
 from tests.diagnose.dask import OwnCluster, eventually
+from tests.warm_interpreter import run_whyperf
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
 from whyperf.cli.main import main
 from whyperf.collect.tracer.backends import Backend, choose
@@ -54,7 +54,8 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trace = ["--trace"] if choose().means is Backend.BPF else []
     for kind, *arguments in (("good", GOOD_ARGUMENT, "5"), ("bad", BAD_ARGUMENT, "16")):
         for number in (1, 2):
-            record(folder / f"{kind}-{number}", [str(build()), *arguments], *trace)
+            words = (*trace, "-o", str(folder / f"{kind}-{number}"), "--", str(build()), *arguments)
+            run_whyperf("record", *words).check_returncode()
     return folder
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from tests.native.memory.programs import (
     WASTE,
     compiled,
 )
+from tests.warm_interpreter import run_whyperf
 from whyperf.collect.perf_events import cpu_clock_permitted
 from whyperf.collect.runs.runner import record_run
 from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
@@ -127,10 +126,8 @@ def test_counted_calls_tell_whether_who_frees_is_still_called(
 ) -> None:
     # WHEN two runs of a kind are compared as shipped
     compiled(tmp_path, body)
-    command = [sys.executable, "-m", "whyperf", "compare", "./program good", "./program bad", "--memory"]
-    done = subprocess.run(
-        [*command, "--runs", "2", "--json", "-"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    sides = ("./program good", "./program bad")
+    done = run_whyperf("compare", *sides, "--memory", "--runs", "2", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     # THEN calls are counted, and the first suspect is the one for whom nothing changed but whom it calls
     assert "counting calls, to see whether the function that freed the memory is still called" in done.stderr

@@ -6,7 +6,6 @@ import json
 import stat
 import struct
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.diagnose.engine_claims.test_values import ample, none, runs
+from tests.warm_interpreter import run_whyperf
 from whyperf.collect.setup.redaction_key import fingerprint, key_file, redaction_key
 from whyperf.diagnose.diagnosis import examine
 from whyperf.errors import WhyperfError
@@ -163,25 +163,11 @@ def test_a_secret_number_is_in_no_file_and_the_suspect_is_the_same(tmp_path):
     for option in ("--no-redact", "--redact"):
         kept = tmp_path / option
         kept.mkdir()
-        command = [
-            sys.executable,
-            "-m",
-            "whyperf",
-            "compare",
-            "--quick",
-            "--runs",
-            "3",
-            "-o",
-            kept / "runs",
-            "--json",
-            kept / "v.json",
-        ]
-        command += ["--html", kept / "page.html", *([option] if option == "--redact" else [])]
+        files = ["-o", f"{kept}/runs", "--json", f"{kept}/v.json", "--html", f"{kept}/page.html"]
+        words = ["--quick", "--runs", "3", *files, *([option] if option == "--redact" else [])]
         sides = ["--good", f"{binary} 5000 < {tmp_path}/good.txt", "--bad", f"{binary} 5000 < {tmp_path}/bad.txt"]
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-        done = subprocess.run(
-            [*command, *sides], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
-        )
+        done = run_whyperf("compare", *words, *sides, cwd=tmp_path, environment=environment)
         assert done.returncode == 0, done.stderr
         found[option] = (json.loads((kept / "v.json").read_text())["suspects"][0], _holding(kept), done)
     plain, hidden = found["--no-redact"], found["--redact"]

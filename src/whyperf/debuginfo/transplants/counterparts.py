@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 
@@ -288,17 +288,15 @@ class Counterparts:
         return other
 
     def _numbered(self, symbol: Symbol, stem: str) -> list[Symbol]:
-        """Statics within functions, and clones, are numbered in the order of the text: all must be there."""
         pattern = re.compile(re.escape(stem) + r"\.\d+$")
         mine, theirs = (
             [one for one in _matching(symbol, side.symbols.starting_with(stem + ".")) if pattern.match(one.name)]
             for side in (self._giver, self._receiver)
         )
-        if len(mine) == len(theirs) == 1:
-            return theirs
-        if [(one.name, one.size) for one in _by_name(mine)] != [(one.name, one.size) for one in _by_name(theirs)]:
+        pairs = paired_by_number(mine, theirs)
+        if not pairs:
             raise RefusedError(f"{symbol.name} is ambiguous: several are called so")
-        return [one for one in theirs if one.name == symbol.name]
+        return [other for one, other in pairs if one.name == symbol.name]
 
 
 def _distances(ends: Mapping[ReferenceEnd, Counterpart], moved: int) -> tuple[tuple[int, int], ...]:
@@ -310,6 +308,17 @@ def _matching(symbol: Symbol, candidates: Iterable[Symbol]) -> list[Symbol]:
     """Of the same kind and, if static, of the same source file; a static one may have become global, or the reverse."""
     same = [one for one in candidates if (one.kind in _CODE) == (symbol.kind in _CODE)]
     return [one for one in same if one.file == symbol.file] or [one for one in same if not one.file or not symbol.file]
+
+
+def paired_by_number(mine: Collection[Symbol], theirs: Collection[Symbol]) -> list[tuple[Symbol, Symbol]]:
+    """Those of one name and file in two builds, but for their numbers. Statics within functions, and clones, are
+    numbered in the order of the text: where there are several, all must be there, with the same sizes. Empty: which
+    belong together is not known."""
+    if len(mine) == len(theirs) == 1:
+        return list(zip(mine, theirs, strict=True))
+    pairs = list(zip(_by_name(mine), _by_name(theirs), strict=False))
+    are_alike = len(mine) == len(theirs) and all((a.name, a.size) == (b.name, b.size) for a, b in pairs)
+    return pairs if are_alike and len({one.name for one in mine}) == len(mine) else []
 
 
 def _by_name(symbols: Iterable[Symbol]) -> list[Symbol]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from whyperf.debuginfo.transplants.counterparts import is_made_by_compiler
+from whyperf.debuginfo.transplants.counterparts import is_made_by_compiler, paired_by_number
 from whyperf.debuginfo.transplants.module import TransplantModule
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 
@@ -50,23 +50,23 @@ class ChangedVariable:
 def changed_variables(good: TransplantModule, bad: TransplantModule) -> list[ChangedVariable]:
     """Pointers in them do not count, and those of another size are not compared."""
     mine = _by_name(good)
-    pairs = ((name, mine[name, file], one) for (name, file), one in _by_name(bad).items() if (name, file) in mine)
     found = (
         ChangedVariable(name, one, other, tuple(_different(good, one, bad, other)))
-        for name, one, other in pairs
+        for (name, file), theirs in _by_name(bad).items()
+        for one, other in paired_by_number(mine.get((name, file), set()), theirs)
         if one.size == other.size and _read(good, one) != _read(bad, other)
     )
     by_address = {one.bad.address: one for one in found if one.different}  # some have several names
     return list(by_address.values())
 
 
-def _by_name(module: TransplantModule) -> dict[tuple[str, str], Symbol]:
-    """Those of which there is one only. Compilers number statics within functions."""
+def _by_name(module: TransplantModule) -> Mapping[tuple[str, str], set[Symbol]]:
+    """By name and file, without the numbers that compilers give statics within functions."""
     found: defaultdict[tuple[str, str], set[Symbol]] = defaultdict(set)
     for one in module.symbols.symbols:
         if one.kind is SymbolKind.DATA and 0 < one.size <= _MOST_BYTES and not is_made_by_compiler(one.name):
             found[_NUMBER.sub("", one.name), one.file].add(one)
-    return {key: next(iter(some)) for key, some in found.items() if len(some) == 1}
+    return found
 
 
 def _read(module: TransplantModule, symbol: Symbol) -> bytes:

@@ -1,6 +1,6 @@
-// The functions that ours stand in front of, found when first needed.
-#ifndef WHYPERF_PROBES_NEXT_H
-#define WHYPERF_PROBES_NEXT_H
+// The functions that ours stand in front of, found when first needed, which may be before our constructor has run.
+#ifndef WHYPERF_INTERPOSED_NEXT_H
+#define WHYPERF_INTERPOSED_NEXT_H
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ static inline void *next_function(_Atomic(void *) *found, const char *name) {
     return function;
 }
 
-// Needs a variable next_NAME.
+#define DECLARE_NEXT(name) static _Atomic(void *) next_##name
 #define NEXT(name) ((__typeof__(&(name)))next_function(&next_##name, #name))
 
 #endif
