@@ -17,12 +17,12 @@ Candidate = tuple[int, SpreadableSite]
 
 
 def candidates(found: FoundOrigin) -> list[Candidate]:
-    """Of a chain where many values become few."""
+    """Of a chain where many values become few: from there back, then towards where time is paid."""
     if not found.origin.narrows:
         return []
-    behind = range(found.origin.turn, len(found.origin.hops))
+    turn, many = found.origin.turn, len(found.origin.hops)
     first: dict[SpreadableSite, int] = {}
-    for number in behind:
+    for number in (*range(turn, many), *range(turn - 1, -1, -1)):
         for site in found.spreadable[number]:
             first.setdefault(site, number)
     return [(number, site) for site, number in first.items()]
