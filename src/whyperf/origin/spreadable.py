@@ -67,7 +67,7 @@ def _site(step: TrailStep, code: ProgramCode) -> SpreadableSite | None:
 
 
 def _copies(step: TrailStep, code: ProgramCode) -> Iterator[SpreadableCopy]:
-    """Of the same line, the same instruction with the same numbers, for a variable of the same name."""
+    """Of lines that read the same, the same instruction with the same numbers, for a variable of the same name."""
     slicer, module = step.at.slicer, step.at.module
     own = slicer.function.at(step.at.address) if slicer is not None else None
     if slicer is None or own is None:
@@ -79,14 +79,27 @@ def _copies(step: TrailStep, code: ProgramCode) -> Iterator[SpreadableCopy]:
     name, key = _name(here, made, own.end), (own.mnemonic, _NUMBERS.findall(own.text))
     file, line = module.line(own.address)
     others = {own.address: (here, own)}
-    if file and line:
-        others |= {one.address: (there, one) for there, one in instructions_of(module, file, line)}
+    for alike in _lines_alike(file, line):
+        others |= {one.address: (there, one) for there, one in instructions_of(module, file, alike)}
     for there, one in others.values():
         twin = _made(there, one.address)
-        alike = (one.mnemonic, _NUMBERS.findall(one.text)) == key and twin is not None and twin.size == made.size
-        if alike and twin is not None and isinstance(twin.target, int) and _name(there, twin, one.end) == name:
+        is_twin = (one.mnemonic, _NUMBERS.findall(one.text)) == key and twin is not None and twin.size == made.size
+        if is_twin and twin is not None and isinstance(twin.target, int) and _name(there, twin, one.end) == name:
             good = code.in_good(CodeAddress(module, one.address))
             yield SpreadableCopy(module.path, one.address, twin.target, good)
+
+
+def _lines_alike(file: str, line: int) -> list[int]:
+    """Of a source file: people copy code as well, and a table that grows is filled by another function than one that is
+    searched. The line alone where its text is unknown."""
+    if not line:
+        return []
+    try:
+        texts = [text.strip() for text in Path(file).read_text(errors="replace").split("\n")]
+    except OSError:
+        texts = []
+    own = texts[line - 1] if line <= len(texts) else ""
+    return [number for number, text in enumerate(texts, 1) if text == own] if own else [line]
 
 
 def _made(here: CodeHere, address: int) -> Definition | None:
