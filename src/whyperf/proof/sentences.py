@@ -67,7 +67,7 @@ def _words(claim: ProofClaim) -> _Words:
         )
     if claim.means is ProofMeans.SPREAD:
         return _Words(
-            f"with the numbers of {what} spread evenly in the bad run, the same for the same",
+            f"with the numbers of {what} spread evenly in the bad run, where equal ones stay equal",
             "writing back its own numbers",
             "making them as few in the good run",
             "number is put in",
