@@ -104,6 +104,20 @@ def test_a_stream_written_by_hand_is_sealed(tmp_path: Path, phase: str) -> None:
 
 
 @pytest.mark.parametrize("phase", ["sketch", "zoom"])
+def test_instructions_of_a_file_without_a_name_are_sealed(tmp_path: Path, phase: str) -> None:
+    records = (WHOLE[0], module(""), *WHOLE[1:])
+    assert seal(open_deep_recording(tmp_path / "rec", phase, records)).table("sites").num_rows >= 2
+
+
+@pytest.mark.parametrize("phase", ["sketch", "zoom"])
+def test_instructions_of_our_own_library_are_damage(tmp_path: Path, phase: str) -> None:
+    records = (WHOLE[0], module("/x/libwhyperf_sampler.so"), *WHOLE[1:])
+    path = open_deep_recording(tmp_path / "rec", phase, records)
+    with pytest.raises(WhyperfError, match="names instructions of whyperf's own library"):
+        seal(path)
+
+
+@pytest.mark.parametrize("phase", ["sketch", "zoom"])
 @pytest.mark.parametrize(
     ("records", "words"),
     [

@@ -40,5 +40,9 @@ def test_the_preloaded_library_is_known_by_its_path_too() -> None:
     assert origin_of("/x/renamed.so", PROGRAMS, "/x/renamed.so") == "sampler"
 
 
+def test_a_file_without_a_name_is_not_a_library_that_was_not_preloaded() -> None:
+    assert origin_of("", PROGRAMS, "") == "unknown"
+
+
 def test_names_have_no_folder() -> None:
     assert file_name("/a/b/tool (deleted)") == "tool"

@@ -23,9 +23,10 @@ def is_system_library(path: str) -> bool:
 
 
 def origin_of(path: str, programs: Collection[str], sampler: str) -> str:
-    """As in the table `modules`. `programs` are the executables of all processes, `sampler` the preloaded library."""
+    """As in the table `modules`. `programs` are the executables of all processes, `sampler` the preloaded library, if
+    there is one."""
     name = file_name(path)
-    if path == sampler or _SAMPLER.fullmatch(name):
+    if (sampler and path == sampler) or _SAMPLER.fullmatch(name):
         return "sampler"
     if name in ("[vdso]", "linux-vdso.so.1", "linux-gate.so.1"):
         return "vdso"

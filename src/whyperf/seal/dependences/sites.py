@@ -13,8 +13,9 @@ import pyarrow as pa
 from whyperf.collect.dependences.stream import SiteFlag
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.control_flow.function_flow import Flow
+from whyperf.errors import WhyperfError
 from whyperf.recording.schemas.deep_tables import SITES, SiteKind
-from whyperf.seal.code_tables.code import Code, CodeBuilder
+from whyperf.seal.code_tables.code import DROPPED, Code, CodeBuilder
 from whyperf.seal.participants.address_spaces import Module
 from whyperf.seal.participants.places import CodePlaces
 from whyperf.seal.symbols import DebugInfo
@@ -105,6 +106,11 @@ def sites_table(
     """`entries`: keys of the functions' entries. `binaries` by module, to say whom calls call."""
     count = len(sites.keys)
     frame = code.place_frame
+    if (frame == DROPPED).any():
+        raise WhyperfError(
+            "The recording is damaged: its stream names instructions of whyperf's own library.",
+            "whyperf record --deep -o NAME -- COMMAND",
+        )
     inner = code.frames.column("function").to_numpy()[frame]
     columns: dict[str, Any] = {
         "site": np.arange(count, dtype=np.int32),
