@@ -41,6 +41,8 @@ DEVELOPMENT = (
     "demo",
 )
 
+_OF_ONE_BUILD = ("value", "spread")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -105,8 +107,8 @@ def _row(case: str, wanted: tuple[str, ...], first: dict[str, Any], proven: dict
 def trial_runs(proofs: Sequence[dict[str, Any]]) -> int:
     """Runs of the trials of one verdict. Good and bad runs are shared: by trials of values, and by those of what comes
     from the other build. Forced, sham and reverse runs are each trial's own."""
-    values = [one["runs"] for one in proofs if one["means"] == "value"]
-    from_other_build = [one["runs"] for one in proofs if one["means"] != "value"]
+    values = [one["runs"] for one in proofs if one["means"] in _OF_ONE_BUILD]
+    from_other_build = [one["runs"] for one in proofs if one["means"] not in _OF_ONE_BUILD]
     return sum(2 * max(some, default=0) + 3 * sum(some) for some in (values, from_other_build))
 
 

@@ -11,6 +11,7 @@ def test_good_and_bad_runs_that_trials_share_are_counted_once() -> None:
     assert trial_runs(values[:1]) == 25
     assert trial_runs(values) == 10 + 15 + 9
     assert trial_runs(functions) == 6 + 9 + 9
+    assert trial_runs([*values, {"means": "spread", "runs": 2}]) == trial_runs(values) + 6
     assert trial_runs(values + functions) == trial_runs(values) + trial_runs(functions)
 
 

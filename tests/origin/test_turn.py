@@ -9,7 +9,7 @@ import pytest
 
 from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import ChainEnd, HopKind
-from whyperf.origin.hops import Grouped, turn, where_many_become_few
+from whyperf.origin.hops import Grouped, turn
 from whyperf.origin.program_code import CodeAddress
 from whyperf.origin.trail import TrailStep
 from whyperf.origin.values import EMPTY, ComparedValues, Sample
@@ -38,16 +38,3 @@ def test_a_hop_that_good_runs_never_pass_may_be_it() -> None:
 
 def test_where_nothing_is_known_it_is_the_end_of_the_way() -> None:
     assert turn(_chain((_UNKNOWN, _always(2)), (_UNKNOWN, _always(5))), ChainEnd.CONSTANT) == 1
-
-
-def _of(*values: int) -> Sample:
-    many = np.resize(np.array(values, np.uint64), 400)
-    return Sample(many, np.arange(400, dtype=np.uint64), 400, True)
-
-
-def test_an_input_of_few_values_is_not_where_many_become_few() -> None:
-    """All names are of one letter; the hash makes few numbers of them."""
-    letters = (_of(*range(97, 123)), _of(119))
-    groups = _chain((_of(*range(40)), _of(5, 6)), (_of(*range(40)), _of(7, 8)), letters, letters)
-    assert where_many_become_few(groups, ChainEnd.OUTSIDE) == 1
-    assert where_many_become_few(groups, ChainEnd.NOT_FOLLOWED) == 3

@@ -215,26 +215,17 @@ def _turn(groups: Sequence[Grouped], values: Sequence[TrailStep], end: ChainEnd)
 
 def where_many_become_few(groups: Sequence[Grouped], end: ChainEnd) -> int | None:
     """The hop furthest back with the same few values again and again: what it is made of is as manifold as ever, unless
-    other code, or one steady value such as a size, explains it. What only hands on the input is no such hop: an input
-    may have few values."""
+    other code, or one steady value such as a size, explains it."""
     if end is ChainEnd.CHANGED_CODE:
         return None
     values = [[step.compared for step in one.steps if not step.counts] for one in groups]
     gathering = [max((one.gathering for one in hop if one.gathers), default=0.0) for hop in values]
     most = max(gathering, default=0.0)
-    is_input = _hands_on_input(groups, end)
-    rows = (row for row, one in enumerate(gathering) if one and one >= _CLEARLY * most and not is_input[row])
-    few = max(rows, default=None)
+    few = max((row for row, one in enumerate(gathering) if one and one >= _CLEARLY * most), default=None)
     if few is None:
         return None
     behind = values[few + 1] if few + 1 < len(values) else []
     return None if any(one.differs and one.steady >= _STEADY for one in behind) else few
-
-
-def _hands_on_input(groups: Sequence[Grouped], end: ChainEnd) -> list[bool]:
-    """Of each hop, whether it has the values that came from outside, as they came."""
-    texts = [texts_of(one.compared, one.counts) for one in map(named, groups)]
-    return [end is ChainEnd.OUTSIDE and one == texts[-1] for one in texts]
 
 
 def _is_clear(group: Grouped, value: TrailStep) -> bool:

@@ -6,7 +6,6 @@ well spread numbers, the program does the same work, and what the few numbers co
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from whyperf.diagnose.origin import Proof
 from whyperf.proof.guards import FIRST_LOOK, output_checked, same_output
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_spread
-from whyperf.proof.trial import RunEnding, TrialKind, TrialRun, amounts
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun, excess, middle
 
 _MOST = 0.5  # of the excess
 _MOST_TRIED = 4  # places
@@ -81,7 +80,7 @@ class _SpreadTrial:
         for kind in (TrialKind.GOOD, TrialKind.BAD):
             while len(self._rounds.runs[kind]) < FIRST_LOOK:
                 self._rounds.runs[kind].append(self._rounds.run(kind, Put()))
-        return self._excess() > 0
+        return excess(self._rounds.runs) > 0
 
     def _chosen(self) -> tuple[int, str]:
         """A place, and why it cannot be tried; empty: it removes most of the excess in one run."""
@@ -105,7 +104,7 @@ class _SpreadTrial:
     def _why_not(self, run: TrialRun) -> str:
         if not self._is_sound(run, TrialKind.BAD):
             return "with spread values, the program ends otherwise or writes something else"
-        removed = (self._middle(TrialKind.BAD) - run.amount) / self._excess()
+        removed = (middle(self._rounds.runs, TrialKind.BAD) - run.amount) / excess(self._rounds.runs)
         return (
             "" if removed > _MOST else f"with spread values, {max(0.0, removed):.0%} of the excess is gone in one run"
         )
@@ -115,11 +114,8 @@ class _SpreadTrial:
         runs: list[tuple[Put, TrialRun]] = []
         for way in ways:
             put = Put(way)
-            try:
-                run = self._rounds.run(TrialKind.REVERSE, put)
-            except NotPutError:
-                continue
-            made = (run.amount - self._middle(TrialKind.GOOD)) / self._excess()
+            run = self._rounds.run(TrialKind.REVERSE, put)
+            made = (run.amount - middle(self._rounds.runs, TrialKind.GOOD)) / excess(self._rounds.runs)
             runs.append((put, run))
             if self._is_sound(run, TrialKind.GOOD) and made > _MOST:
                 runs = [runs[-1]]
@@ -132,12 +128,6 @@ class _SpreadTrial:
         usual = self._rounds.runs[as_kind]
         ends_alike = run.ending is RunEnding.EXITED and run.status == usual[0].status
         return ends_alike and same_output([run], usual, output_checked(usual))
-
-    def _excess(self) -> float:
-        return self._middle(TrialKind.BAD) - self._middle(TrialKind.GOOD)
-
-    def _middle(self, kind: TrialKind) -> float:
-        return statistics.median(amounts(self._rounds.runs, kind))
 
 
 def _part(error: NotPutError) -> str:

@@ -15,7 +15,7 @@ from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
 from whyperf.proof.sentences import ProofClaim, sentence_of
-from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun, excess, middle
 
 _BASE_RUNS = 2  # good and bad ones, with which single runs are compared
 _MOST_GONE = 0.5
@@ -94,13 +94,7 @@ class Search(Generic[_Change]):
         for _ in range(_BASE_RUNS):
             for kind, runs in self._usual.items():
                 runs.append(self._rounds.run(kind, self._put(kind, ())))
-        return self._excess() > 0
-
-    def _excess(self) -> float:
-        return self._amount(TrialKind.BAD) - self._amount(TrialKind.GOOD)
-
-    def _amount(self, kind: TrialKind) -> float:
-        return statistics.median(run.amount for run in self._usual[kind])
+        return excess(self._usual) > 0
 
     def _by_halves(self, some: Sequence[_Change]) -> list[_Change]:
         """The smallest part of them that removes most; empty: none does, or no time is left to tell which."""
@@ -134,7 +128,7 @@ class Search(Generic[_Change]):
                 run = self._rounds.run(TrialKind.FORCED, put)
                 if not self._is_sound(run):
                     return None
-                shares.append((self._amount(TrialKind.BAD) - run.amount) / self._excess())
+                shares.append((middle(self._usual, TrialKind.BAD) - run.amount) / excess(self._usual))
                 if not _UNCLEAR[0] < shares[-1] < _UNCLEAR[1]:
                     break
         except NotPutError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -39,3 +40,13 @@ Runs = Mapping[TrialKind, Sequence[TrialRun]]
 
 def amounts(runs: Runs, kind: TrialKind) -> list[float]:
     return [run.amount for run in runs[kind]]
+
+
+def middle(runs: Runs, kind: TrialKind) -> float:
+    """The median of a kind's amounts."""
+    return statistics.median(amounts(runs, kind))
+
+
+def excess(runs: Runs) -> float:
+    """By how much bad runs cost more than good ones."""
+    return middle(runs, TrialKind.BAD) - middle(runs, TrialKind.GOOD)

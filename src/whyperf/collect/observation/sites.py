@@ -73,7 +73,7 @@ class Forced:
 
 @dataclass(frozen=True)
 class Spread:
-    """A register's own value is spread evenly, by a jump: the same becomes the same. Nothing is recorded."""
+    """A register's own value is spread evenly, by a jump: equal ones stay equal. Nothing is recorded."""
 
     register: int  # a general or a vector register
     size: int  # bytes: 4 or 8

@@ -20,7 +20,7 @@ class LoadedNumber:
 
 @dataclass(frozen=True)
 class SpreadNumber:
-    """A register's own number, which a stub spreads evenly: the same becomes the same. Floating-point numbers become
+    """A register's own number, which a stub spreads evenly: equal ones stay equal. Floating-point numbers become
     whole ones."""
 
     register: int
