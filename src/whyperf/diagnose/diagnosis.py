@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whyperf.diagnose.case import Case
+from whyperf.diagnose.decider import with_decider
 from whyperf.diagnose.decision import Decision
 from whyperf.diagnose.engine_claims.values import Method
 from whyperf.diagnose.joining.join import Joined, join
@@ -103,7 +104,8 @@ def examine(
     if mixture.counted.good and decision.kind is VerdictKind.DIFFERENCE and decision.nature is Nature.CPU:
         from whyperf.diagnose.engine_claims.call_counts import call_counts  # for those few who have counted
 
-        verdict = replace(verdict, counts=call_counts(*sides, mixture.counted.good, mixture.counted.bad))
+        counts = call_counts(*sides, mixture.counted.good, mixture.counted.bad)
+        verdict = with_decider(replace(verdict, counts=counts), case.bad, excess)
     return Diagnosis(verdict, excess, decision.values, step)
 
 

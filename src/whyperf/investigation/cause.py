@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whyperf.diagnose.joining.shares import answering_for, counted_once
+from whyperf.diagnose.joining.leading import paying, ranked, suspect_at
+from whyperf.diagnose.joining.shares import answering_for
 from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, ProofMeans
-from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
-from whyperf.engines.finding import Detail
+from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.investigation.proving import SETTLED, Tried
 
 
@@ -21,7 +21,7 @@ def with_cause(
     proofs = [one.proof for one in tried] + ([] if settled is not None else [*beside])
     followed = replace(payer, origin=origin, proofs=tuple(dict.fromkeys(proofs)))
     if settled is None and not origin.narrows:
-        return _ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
+        return ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
     maker = origin.hops[origin.turn if settled is None else settled.hop]
     why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
     if settled is None:
@@ -36,7 +36,7 @@ def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
     payer, *others = verdict.suspects
     settled = next((one for one in proofs if one.finding in SETTLED), None)
     if settled is None:
-        return _ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
+        return ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
     why = f"{_difference(settled)}, and {payer.function} pays for what it makes."
     followed = replace(payer, proofs=(settled,))
     return _led_by(verdict, payer, followed, settled, why, proof=settled)
@@ -56,31 +56,15 @@ def _led_by(
     what settled that it is the cause."""
     others = [one for one in verdict.suspects if one is not payer]
     if maker.function == payer.function:
-        return _ranked(verdict, [_settled(followed, proof), *others])
+        return ranked(verdict, [_settled(followed, proof), *others])
     known = next((one for one in others if one.function == maker.function), None)
     if known is not None:
         told = replace(known, origin=followed.origin, proofs=followed.proofs)
-        pays = payer if proof is None else _paying(payer, maker)
+        pays = payer if proof is None else paying(payer, maker)
         rest = [pays if one is payer else one for one in verdict.suspects if one is not known]
-        return _ranked(verdict, [_settled(told, proof), *rest])
-    cause = replace(
-        followed,
-        function=maker.function,
-        module=maker.module,
-        file=maker.file,
-        line=maker.line,
-        block=0,
-        decided_by=0,
-        path=(),
-        confidence="medium",
-        why=why,
-        variables=(),
-        evidence=(Evidence("origin", 1, payer.score, Detail()),),
-        lines=(),
-        change=None,
-        commits=(),
-    )
-    return _ranked(verdict, [_settled(cause, proof), _paying(payer, maker), *others])
+        return ranked(verdict, [_settled(told, proof), *rest])
+    cause = suspect_at(maker, followed, why, "origin")
+    return ranked(verdict, [_settled(cause, proof), paying(payer, maker), *others])
 
 
 def _settled(suspect: Suspect, proof: Proof | None) -> Suspect:
@@ -92,22 +76,3 @@ def _settled(suspect: Suspect, proof: Proof | None) -> Suspect:
         suspect = answering_for(suspect, share, (low, high))
     is_proven = proof is not None and proof.finding is ProofFinding.PROVEN
     return replace(suspect, confidence="high", doubt="") if is_proven else suspect
-
-
-def _paying(payer: Suspect, maker: Hop | Proof) -> Suspect:
-    """Where time is spent; shares are counted once, so it answers for nothing any more."""
-    said = f"{_by_first_runs(payer)} It pays for what {maker.function} decides."
-    return replace(answering_for(payer, 0.0), score=0.0, why=said)
-
-
-def _by_first_runs(suspect: Suspect) -> str:
-    """What is said of a suspect that does not answer any more for what it was charged with."""
-    return f"By the first runs alone: {suspect.why}"
-
-
-def _ranked(verdict: Verdict, suspects: Sequence[Suspect]) -> Verdict:
-    told = (
-        replace(counted, why=_by_first_runs(one)) if counted.share < one.share else counted
-        for one, counted in zip(suspects, counted_once(suspects), strict=True)
-    )
-    return replace(verdict, suspects=tuple(replace(one, rank=rank) for rank, one in enumerate(told, 1)))

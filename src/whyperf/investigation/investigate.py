@@ -9,7 +9,7 @@ from itertools import islice
 
 from whyperf.collect.observation.run import observe
 from whyperf.diagnose.measured.measures import is_measurable
-from whyperf.diagnose.origin import Proof, ProofFinding
+from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_changed_function
@@ -26,6 +26,7 @@ _CHAINS = 4  # that are followed
 _MOST_STARTS = 12  # of which they begin
 _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
+_LOST = (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS)
 _PART = 0.4  # of the time that is left, for one chain
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
@@ -44,8 +45,8 @@ class FollowedSuspect:
         return any(one.proof.finding is ProofFinding.PROVEN for one in self.tried)
 
     @property
-    def worth(self) -> tuple[int, bool, int]:
-        """What is shown where nothing is proven: what forcing supports, then what says most."""
+    def worth(self) -> tuple[int, bool, bool, int]:
+        """What is shown where nothing is proven: what forcing supports, then what leads to an end, and says most."""
         ranks = {
             ProofFinding.PROVEN: 4,
             ProofFinding.SUPPORTED: 3,
@@ -53,7 +54,8 @@ class FollowedSuspect:
             ProofFinding.NOT_TESTABLE: 1,
         }
         found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
-        return found, self.found.origin.narrows, len(self.found.origin.hops)
+        origin = self.found.origin
+        return found, origin.narrows, origin.end not in _LOST, len(origin.hops)
 
 
 def investigate(

@@ -28,18 +28,22 @@ class Beginning:
 def beginnings(verdict: Verdict, binary_of: FindBinary) -> Iterator[Beginning]:
     """Of suspects whose calls, or whose time per call, changed most by exact counts, and of lines that call more often
     though nobody there is a suspect; then of the first suspects."""
-    asked = set[str]()
+    met = set[Start]()
+    for one in _all_beginnings(verdict, binary_of):
+        if one.start not in met:
+            met.add(one.start)
+            yield one
+
+
+def _all_beginnings(verdict: Verdict, binary_of: FindBinary) -> Iterator[Beginning]:
     for change in _large_changes(verdict):
-        suspects = _suspected(verdict, (change.callee, change.function))
+        suspects = _suspected(verdict, (change.function, change.callee))
         if not suspects:
             yield from _at_calls(verdict, change, binary_of)
         for suspect in suspects:
-            if suspect.function not in asked:
-                asked.add(suspect.function)
-                yield from _of_suspect(verdict, suspect, binary_of)
-    for suspect in _suspected(verdict, [one.function for one in verdict.suspects[:_ASKED]]):
-        if suspect.function not in asked:
             yield from _of_suspect(verdict, suspect, binary_of)
+    for suspect in verdict.suspects[:_ASKED]:
+        yield from _of_suspect(verdict, suspect, binary_of)
 
 
 def _large_changes(verdict: Verdict) -> list[CallChange]:
@@ -61,7 +65,7 @@ def _at_calls(verdict: Verdict, change: CallChange, binary_of: FindBinary) -> It
 def _of_suspect(verdict: Verdict, suspect: Suspect, binary_of: FindBinary) -> Iterator[Beginning]:
     binary = binary_of(suspect.module)
     if binary is not None and suspect.kind == "function":
-        for start in dict.fromkeys(_starts(verdict, suspect, binary)):
+        for start in _starts(verdict, suspect, binary):
             yield Beginning(suspect, start)
 
 

@@ -28,6 +28,27 @@ int main(int count, char **words) {
 }
 """
 
+CACHE = """
+#include <stdlib.h>
+#define NOINLINE __attribute__((noinline))
+#define KEPT 8
+static unsigned known[KEPT], prepared[KEPT], next;
+NOINLINE static unsigned prepare(unsigned key) { for (int i = 0; i < 60000; i++) key = key * 1664525u + 7; return key; }
+NOINLINE static unsigned find(unsigned key) {
+    for (unsigned i = 0; i < KEPT; i++)
+        if (known[i] == key) return prepared[i];
+    unsigned made = prepare(key);
+    known[next] = key, prepared[next] = made, next = (next + 1) % KEPT;
+    return made;
+}
+NOINLINE static unsigned use(unsigned x) { for (int i = 0; i < 60000; i++) x = x * 22695477u + 1; return x; }
+int main(int count, char **words) {
+    unsigned x = count, keys = atoi(words[1]);
+    for (unsigned i = 0; i < 4000; i++) x += use(find(1 + i % keys));
+    return x == 42;
+}
+"""
+
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return run_whyperf(*arguments, cwd=folder, environment={**os.environ, "XDG_CACHE_HOME": SHARED_CACHE})
@@ -62,6 +83,21 @@ def test_who_calls_more_often_is_said(tmp_path: Path) -> None:
         assert (change["function"], change["line"], change["good"], change["bad"]) == ("plan", 7, 50, 500)
         assert sum(one["share"] for one in counts["changes"]) + counts["more"]["share"] == pytest.approx(1)
         assert "plan calls flush 500 times per call; was 50. (line 7)" in report.stdout
+
+
+def test_a_cache_that_is_one_too_small_is_the_first_suspect(tmp_path: Path) -> None:
+    # GIVEN a program whose cache holds eight results, of which it needs eight or nine in turn
+    (tmp_path / "tool.c").write_text(CACHE)
+    subprocess.run(["gcc", "-g", "-O2", "-o", "tool", "tool.c"], cwd=tmp_path, check=True)
+    sides = "--good", "./tool 8", "--bad", "./tool 9"
+    done = run(tmp_path, "compare", "--quick", "--counts", *sides, "-o", "out", "--json", "v")
+    assert done.returncode == 0, done.stderr
+    # THEN who decides to make a result anew comes before who makes it
+    first, *others = json.loads((tmp_path / "v").read_text())["suspects"]
+    assert (first["function"], first["pattern"]) == ("find", "wrong-constraint")
+    assert "find calls prepare once per call; was once in 500 calls." in first["why"]
+    assert first["share"] > 0.8
+    assert "prepare" in [one["function"] for one in others]
 
 
 def test_what_cannot_be_counted_together_is_refused(tmp_path: Path) -> None:
