@@ -90,7 +90,7 @@ def _sentence(program: CountedProgram, change: BlamedChange, function: str, call
         return f"{function} calls {callee} {_per_call(now, of_whom)}; it did not before."
     if now == 0:
         return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
-    before = _per_call(was, "") if min(was, now) < _RARE else how_many(was)
+    before = _per_call(was, "") if min(was, now) < _RARE else _told_apart(was, now)
     return f"{function} calls {callee} {_per_call(now, of_whom)}; was {before}."
 
 
@@ -105,7 +105,20 @@ def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: 
     )
 
 
+def _told_apart(was: float, now: float) -> str:
+    """Within functions that call one another, a small change of calls per call makes many calls."""
+    if how_many(was) != how_many(now):
+        return how_many(was)
+    return f"{_percent(abs(now - was) / was)} {'fewer' if was < now else 'more'}"
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g}%"
+
+
 def _per_call(value: float, of_whom: str) -> str:
+    if value < 1 and float(how_many(value)) == 1:
+        return f"almost once per call{of_whom}"
     if value < _RARE:
         return f"once in {how_many(1 / value)} calls{of_whom}"
     return f"{times(value)} per call{of_whom}"
