@@ -33,7 +33,7 @@ def with_decider(verdict: Verdict, bad: Sequence[Run], excess: Excess | None) ->
         leads = replace(
             suspect_at(decision, first, why, _ENGINE),
             path=_path_to(decision.function, first.path),
-            lines=lines_around(bad, decision.file, decision.line, {}),
+            lines=lines_around(bad, decision.file, decision.line, {decision.line: 1.0}),
             pattern=WRONG_CONSTRAINT,
             doubt=_DOUBT,
         )
