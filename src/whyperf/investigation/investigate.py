@@ -45,7 +45,12 @@ class FollowedSuspect:
         return any(one.proof.finding is ProofFinding.PROVEN for one in self.tried)
 
     @property
-    def worth(self) -> tuple[int, bool, bool, int]:
+    def leads_to_few(self) -> bool:
+        """Whether many values become few somewhere on the way, and not only where it begins."""
+        return self.found.origin.narrows and self.found.origin.turn > 0
+
+    @property
+    def worth(self) -> tuple[int, bool, bool, bool, int]:
         """What is shown where nothing is proven: what forcing supports, then what leads to an end, and says most."""
         ranks = {
             ProofFinding.PROVEN: 4,
@@ -55,7 +60,7 @@ class FollowedSuspect:
         }
         found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
         origin = self.found.origin
-        return found, origin.narrows, origin.end not in _LOST, len(origin.hops)
+        return found, self.leads_to_few, origin.narrows, origin.end not in _LOST, len(origin.hops)
 
 
 def investigate(
@@ -80,7 +85,7 @@ def investigate(
     for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, so_far):
         tried = ChainProof(chain.found, subject, measure, bounds, say, so_far).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
-        if chains[-1].is_proven or chain.found.origin.narrows or len(chains) == _CHAINS:
+        if chains[-1].is_proven or chains[-1].leads_to_few or len(chains) == _CHAINS:
             break
     best = max(chains, key=lambda one: one.worth, default=None)
     if so_far.ran_out and not (best is not None and best.is_proven):

@@ -14,6 +14,7 @@ _ASKED = 2  # suspects
 _LARGE = 0.3  # share of the excess from which on changed calls are worth following
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|//.*|/\*.*?\*/")
 _NAMES = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*(?:(?:->|\.)[A-Za-z_]\w*)*)\b(?!\s*\(|::)")
+_MEMBER = re.compile(r"(?:->|\.)\w+$")
 
 FindBinary = Callable[[str], Path | None]
 """The file of a module that a verdict names."""
@@ -97,6 +98,8 @@ def _is_place(change: CallChange) -> bool:
 
 
 def _named_in(text: str) -> list[str]:
-    """What may be variables in a line of C or C++, as they are written: `i`, `index->used`. Others are not found."""
-    code = _TEXTS.sub(" ", text)
-    return list(dict.fromkeys(_NAMES.findall(code)))
+    """What may be variables in a line of C or C++, as they are written: `i`, `index->used`; then what members are of:
+    `index`. Others are not found."""
+    names = _NAMES.findall(_TEXTS.sub(" ", text))
+    owners = [_MEMBER.sub("", name) for name in names]
+    return list(dict.fromkeys([*names, *owners]))
