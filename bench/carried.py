@@ -209,6 +209,13 @@ LIBRARIES = {
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
     "lz4-1.7.5": _lz4("lz4==0.10.0"),
     "lz4-1.8.1": _lz4("lz4==1.0.0"),
+    "mxml": Library(
+        "mxml",
+        headers=(".",),
+        steps=(("./configure", "-q", "--disable-shared", "CFLAGS={flags}"), ("make", "-s", "libmxml.a")),
+        made="libmxml.a",
+        in_debian=True,
+    ),
     # Nothing but headers: an archive of nothing is linked.
     "nlohmann-json": Library(
         "nlohmann-json3", headers=("include",), steps=(("ar", "rcs", "library.a"),), made="library.a", in_debian=True

@@ -54,6 +54,7 @@ _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support
 
 PACKAGES = {
     "bash": Recipe("bash", ((*_CONFIGURE, "--disable-nls", "--without-bash-malloc"), _MAKE)),
+    "bsdiff": Recipe("bsdiff", (("sh", "-c", "{compiler} {flags} -o bsdiff bsdiff.c -lbz2"),)),
     # Debian's makefile links the system's library, which has no debug information.
     "bzip2": Recipe(
         "bzip2",
