@@ -184,6 +184,15 @@ LIBRARIES = {
     "libconfig": Library(
         "libconfig", headers=("lib",), sources=("lib/*.c",), options=("-DHAVE_STRDUP", "-D_GNU_SOURCE"), in_debian=True
     ),
+    # Without the two headers that its build system would make.
+    "libexif": Library(
+        "libexif",
+        headers=(".",),
+        sources=("libexif/*.c", "libexif/*/*.c"),
+        steps=(("touch", "config.h"), ("sh", "-c", "echo '#include <stdint.h>' > libexif/_stdint.h")),
+        options=("-DGETTEXT_PACKAGE=\"libexif\"", "-DLOCALEDIR=\"\""),
+        in_debian=True,
+    ),
     "libplist": Library(
         "libplist",
         headers=("include", "src", "libcnary/include"),
