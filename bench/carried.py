@@ -229,6 +229,13 @@ LIBRARIES = {
     "nlohmann-json": Library(
         "nlohmann-json3", headers=("include",), steps=(("ar", "rcs", "library.a"),), made="library.a", in_debian=True
     ),
+    "onig": Library(
+        "libonig",
+        headers=("src",),
+        steps=_cmake("-DBUILD_SHARED_LIBS=OFF", "-DBUILD_TEST=OFF", target="onig"),
+        made="build/libonig.a",
+        in_debian=True,
+    ),
     "pcre2": Library(
         "pcre2",
         headers=("build",),

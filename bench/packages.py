@@ -328,6 +328,7 @@ PACKAGES = {
         (("sh", "-c", "{compiler} {flags} -DUSE_DL=0 -DInitFile='\"/dev/null\"' -o scheme scheme.c -lm"),),
     ),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
+    "xa": Recipe("xa", ((*_MAKE, "CC={compiler}", "LD={compiler}", "CFLAGS={flags}", "xa"),)),
 }  # fmt: skip
 
 
