@@ -1,4 +1,4 @@
-"""A log of 24,000 lines, each of them 120 words long: half end with a limit, and one of 24 with one that has no number."""
+"""A log of 24,000 lines of 120 words: half end with a limit, and one of 24 with one that has no number."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""A program of 3,000 variables and 24,000 sums of seven of them, twice: names differ at their beginning, or at their end."""
+"""A program of 3,000 variables and 24,000 sums of seven, twice: names differ at their beginning, or at their end."""
 
 import itertools
 import sys
