@@ -184,6 +184,15 @@ LIBRARIES = {
     "libconfig": Library(
         "libconfig", headers=("lib",), sources=("lib/*.c",), options=("-DHAVE_STRDUP", "-D_GNU_SOURCE"), in_debian=True
     ),
+    # Without the two headers that its build system would make.
+    "libexif": Library(
+        "libexif",
+        headers=(".",),
+        sources=("libexif/*.c", "libexif/*/*.c"),
+        steps=(("touch", "config.h"), ("sh", "-c", "echo '#include <stdint.h>' > libexif/_stdint.h")),
+        options=("-DGETTEXT_PACKAGE=\"libexif\"", "-DLOCALEDIR=\"\""),
+        in_debian=True,
+    ),
     "libplist": Library(
         "libplist",
         headers=("include", "src", "libcnary/include"),
@@ -209,9 +218,23 @@ LIBRARIES = {
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
     "lz4-1.7.5": _lz4("lz4==0.10.0"),
     "lz4-1.8.1": _lz4("lz4==1.0.0"),
+    "mxml": Library(
+        "mxml",
+        headers=(".",),
+        steps=(("./configure", "-q", "--disable-shared", "CFLAGS={flags}"), ("make", "-s", "libmxml.a")),
+        made="libmxml.a",
+        in_debian=True,
+    ),
     # Nothing but headers: an archive of nothing is linked.
     "nlohmann-json": Library(
         "nlohmann-json3", headers=("include",), steps=(("ar", "rcs", "library.a"),), made="library.a", in_debian=True
+    ),
+    "onig": Library(
+        "libonig",
+        headers=("src",),
+        steps=_cmake("-DBUILD_SHARED_LIBS=OFF", "-DBUILD_TEST=OFF", target="onig"),
+        made="build/libonig.a",
+        in_debian=True,
     ),
     "pcre2": Library(
         "pcre2",

@@ -54,6 +54,7 @@ _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support
 
 PACKAGES = {
     "bash": Recipe("bash", ((*_CONFIGURE, "--disable-nls", "--without-bash-malloc"), _MAKE)),
+    "bsdiff": Recipe("bsdiff", (("sh", "-c", "{compiler} {flags} -o bsdiff bsdiff.c -lbz2"),)),
     # Debian's makefile links the system's library, which has no debug information.
     "bzip2": Recipe(
         "bzip2",
@@ -327,6 +328,7 @@ PACKAGES = {
         (("sh", "-c", "{compiler} {flags} -DUSE_DL=0 -DInitFile='\"/dev/null\"' -o scheme scheme.c -lm"),),
     ),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
+    "xa": Recipe("xa", ((*_MAKE, "CC={compiler}", "LD={compiler}", "CFLAGS={flags}", "xa"),)),
 }  # fmt: skip
 
 
