@@ -50,6 +50,24 @@ def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) >= 3 and found.notes[-1] == "No value was forced. No code reads it. Its values are the same."
 
 
+def test_values_that_are_few_where_the_way_begins_do_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN chains that say where many values become few: the first one at its beginning, the second further back
+    hops = verdicts.proven().suspects[0].origin.hops  # type: ignore[union-attr]
+    turns = iter((0, 1))
+
+    def follow(*_: object) -> FoundOrigin:
+        asked.append(1)
+        origin = Origin(hops, ChainEnd.ADDRESS, "", next(turns), 2, 1.0, narrows=True)
+        return FoundOrigin(origin, tuple(() for _ in hops), tuple(False for _ in hops), tuple(() for _ in hops))
+
+    asked: list[int] = []
+    monkeypatch.setattr(investigating, "follow", follow)
+    found = _investigated(verdicts.difference(), Path("/bin/true"))
+    # THEN both are followed, no further one is, and the second is shown
+    shown = next(one.origin for one in found.suspects if one.origin is not None)
+    assert len(asked) == 2 and shown.turn == 1
+
+
 def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def follow(_start: object, _subject: object, bounds: ProofBounds, *_: object) -> FoundOrigin:
         allowed.append(bounds.runs)

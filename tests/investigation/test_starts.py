@@ -25,6 +25,14 @@ def test_what_the_deciding_line_names_comes_before_the_line_itself() -> None:
     assert StartAtLine(BINARY, "/src/tool.c", 39) in starts and StartAtLine(BINARY, "/src/tool.c", 40) in starts
 
 
+def test_what_a_member_belongs_to_is_a_start_behind_the_member() -> None:
+    verdict = verdicts.difference()
+    first, *others = verdict.suspects
+    lines = tuple(replace(one, text="while (entry->next)") if one.line == 39 else one for one in first.lines)
+    starts = begun(replace(verdict, suspects=(replace(first, lines=lines), *others)))
+    assert starts[:2] == [StartAtVariable(BINARY, "find", name) for name in ("entry->next", "entry")]
+
+
 def test_values_that_differ_come_first() -> None:
     verdict = verdicts.difference()
     first, *others = verdict.suspects
