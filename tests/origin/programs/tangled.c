@@ -43,11 +43,11 @@ __attribute__((noinline)) static void leave(void *where) {
 }
 
 static void *anywhere(size_t size) {
-    unsigned char chance;
-    if (getrandom(&chance, 1, 0) != 1)
+    unsigned short chance;
+    if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
         abort();
-    char *memory = malloc(size + 16 * (1 + (size_t)chance));
-    return memory + 16 * (size_t)chance;
+    size_t offset = 16 * (size_t)chance; // of so many that two runs hardly ever choose the same
+    return (char *)malloc(size + offset) + offset;
 }
 
 __attribute__((noinline)) static struct member *filled(const char *how, int mode, int number) {
