@@ -42,10 +42,11 @@ class Hop:
     line: int  # 0: unknown
     source: str  # the line's text; empty: unknown
     what: str  # `batch`, `size_window()`, `megabytes << 20`
-    good: str  # values as people write them: `2,731`, `1 to 40`
+    good: str  # values as people write them: `2,731`, `1 to 40`; empty: there is one run only
     bad: str
     sentence: str
     deep: bool = False  # a run under Valgrind led here
+    share: float | None = None  # of one run only: of the values of the hop before, those that came from here
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Origin:
     turn: int  # the hop where good turns into bad
     runs: int
     seconds: float
+    is_alone: bool = False  # one command was run and nothing compared: there is no turn
     narrows: bool = False  # at the turn many values become few, as with a bad hash: there is no one good value to force
 
 

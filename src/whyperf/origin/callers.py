@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import numpy as np
 
@@ -12,24 +12,29 @@ from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.points import entry_point, holds_float, is_recorded, result_in
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Stop
+from whyperf.origin.supplied import among, settle
 from whyperf.origin.trail import Trail, TrailStep
-from whyperf.origin.values import EMPTY, ComparedValues, Sample
+from whyperf.origin.values import EMPTY, NOTHING, ComparedValues, Sample
 
 _TAIL_CALLS = 3
 _MAIN = "main"
 
 
-def passed(trail: Trail, here: CodeHere, argument: Definition) -> Next:
-    """The caller whose argument differs most, weighed by how often it calls."""
+def passed(trail: Trail, here: CodeHere, argument: Definition, used: ComparedValues) -> Next:
+    """The caller whose argument differs most, weighed by how often it calls; of one run alone, the one that passes most
+    of what is `used`."""
     compared = _by_caller(trail, here, argument)
     if not compared:
         return Stop(ChainEnd.NOT_FOLLOWED, "It is an argument that could not be seen.")
-    best = max(compared, key=lambda one: (compared[one].rank * compared[one].bad.total, compared[one].bad.total))
     register = argument.target if isinstance(argument.target, int) else None
     shown = trail.result(here, argument)
     trail.add(TrailStep(HopKind.ARGUMENT, here.entry, shown, trail.name_after(here, argument), register))
     if here.module.function_name(here.entry.address) == _MAIN:
         return Stop(ChainEnd.OUTSIDE, "It is the number of the program's own arguments, or where they are.")
+    wanted = NOTHING if isinstance(argument.target, StackSlot) else used
+    best = _passes_most(trail, compared, wanted) if trail.is_alone else _differs_most(compared)
+    if best is None:
+        return Stop(ChainEnd.NOT_FOLLOWED, f"{len(compared)} calls pass it, none of them most of the values seen.")
     found = call_that_returns_to(trail, BuildSide.BAD, best, here)
     if isinstance(found, Stop):
         return found
@@ -41,6 +46,16 @@ def passed(trail: Trail, here: CodeHere, argument: Definition) -> Next:
     if location is None:
         return Stop(ChainEnd.NOT_FOLLOWED, "It is passed on a stack whose depth is not known.")
     return Ask(caller.at(call), location, shown)
+
+
+def _differs_most(compared: dict[int, ComparedValues]) -> int:
+    return max(compared, key=lambda one: (compared[one].rank * compared[one].bad.total, compared[one].bad.total))
+
+
+def _passes_most(trail: Trail, compared: dict[int, ComparedValues], used: ComparedValues) -> int | None:
+    counts = Counter({caller: int(among(one.bad.values, one.size, used).sum()) for caller, one in compared.items()})
+    calls = Counter({caller: one.bad.total for caller, one in compared.items()})
+    return settle(trail, counts if counts.total() else calls, 0)
 
 
 def _by_caller(trail: Trail, here: CodeHere, argument: Definition) -> dict[int, ComparedValues]:

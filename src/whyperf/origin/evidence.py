@@ -1,4 +1,5 @@
-"""Pairs of runs, and what they showed so far: each place is looked at once in a good and in a bad run."""
+"""Pairs of runs, and what they showed so far: each place is looked at once in a good and in a bad run. Where there is
+one command alone, only that is run, and the good side of everything is empty."""
 
 from __future__ import annotations
 
@@ -60,6 +61,8 @@ class Targets:
     programs: tuple[Program, Program]
     lifecycles: tuple[Lifecycle, Lifecycle]
     environment: Mapping[str, str]
+    is_alone: bool = False
+    """Nothing is compared: only the bad one is run."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,10 @@ class OriginEvidence:
         self.unseen: dict[str, None] = {}  # sentences: what runs did not show
 
     @property
+    def is_alone(self) -> bool:
+        return self._targets.is_alone
+
+    @property
     def modules(self) -> tuple[Modules, Modules]:
         return self._known.modules
 
@@ -202,6 +209,8 @@ class OriginEvidence:
         self._observing.progress("asking Valgrind who writes it")
         ends = time.monotonic() + self._left() / 2
         bad = self._writers_of(BuildSide.BAD, reader, offset, size, ends)
+        if self.is_alone:
+            return LastWriters({}, 0), bad
         return self._writers_of(BuildSide.GOOD, reader, offset, size, ends), bad
 
     def _writers_of(self, side: BuildSide, reader: Point, offset: int, size: int, ends: float) -> LastWriters:
@@ -221,7 +230,7 @@ class OriginEvidence:
         )
 
     def _check_runs(self) -> None:
-        if self.runs + 2 > self._bounds.most_runs:
+        if self.runs + (1 if self.is_alone else 2) > self._bounds.most_runs:
             raise OutOfBudgetError("no more runs are allowed")
 
     def _left(self) -> float:
@@ -239,8 +248,12 @@ class OriginEvidence:
     ) -> tuple[Observed, Observed]:
         self._check_runs()
         self._observing.progress(why)
-        good = self._one(BuildSide.GOOD, points, watches, traps)
-        seen = (good, self._one(BuildSide.BAD, points, watches, traps))
+        if self.is_alone:
+            bad = self._one(BuildSide.BAD, points, watches, traps)
+            seen = (_not_run(bad), bad)
+        else:
+            good = self._one(BuildSide.GOOD, points, watches, traps)
+            seen = (good, self._one(BuildSide.BAD, points, watches, traps))
         if self._code.pair_libraries(seen[0].modules, seen[1].modules):  # now it is known where the good run has them
             seen = (self._one(BuildSide.GOOD, points, watches, traps), seen[1])
         for number, point in enumerate(points):
@@ -284,6 +297,13 @@ class OriginEvidence:
 
 def _looked(observed: Observed, number: int) -> Looked:
     return Looked(observed.of(number), observed.hits[number], observed.complete[number])
+
+
+def _not_run(other: Observed) -> Observed:
+    """In place of a run that is not made: nothing is known of any site."""
+    many = len(other.hits)
+    nothing = replace(other, records=other.records[:0], writes=other.writes[:0])
+    return replace(nothing, hits=(0,) * many, complete=(False,) * many, placed=(False,) * many)
 
 
 def _spread(found: Observed, there: Sequence[bool]) -> Observed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import ChainEnd, Hop, HopKind
 from whyperf.origin.program_code import SYSTEM_SOURCES
-from whyperf.origin.shown import shown, shown_count, shown_places, shown_shares
+from whyperf.origin.shown import shown, shown_alone, shown_count, shown_places, shown_shares
 from whyperf.origin.trail import TrailStep
 from whyperf.origin.values import ComparedValues
 
@@ -116,13 +117,16 @@ def texts_of(compared: ComparedValues, counts: bool) -> tuple[str, str]:
     return shown(compared.good, compared.size), shown(compared.bad, compared.size)
 
 
-def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
+def as_hop(group: Grouped, read_line: ReadLine, *, is_alone: bool = False) -> Hop:
     step, place = named(group), group.place
     good, bad = texts_of(step.compared, step.counts)
-    if good == bad and not step.counts:
+    if is_alone:
+        good, bad = "", shown_alone(step.compared.bad, step.compared.size)
+    elif good == bad and not step.counts:
         good, bad = _told_apart(step.compared, good, bad)
     source = read_line(place.file, place.line).strip()
     is_deep = any(one.deep for one in group.steps)
+    share = math.prod(one.share for one in group.steps)
     what = _what(step, source, place)
     where = f"{place.function}, {place.file.rpartition('/')[2]}:{place.line}" if place.line else place.function
     return Hop(
@@ -135,9 +139,14 @@ def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
         what=what,
         good=good,
         bad=bad,
-        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}",
+        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}{_supplied(share)}",
         deep=is_deep,
+        share=share if is_alone else None,
     )
+
+
+def _supplied(share: float) -> str:
+    return "" if share == 1 else f" It supplied {share:.0%} of the values seen before."
 
 
 def _told_apart(compared: ComparedValues, good: str, bad: str) -> tuple[str, str]:
@@ -168,11 +177,12 @@ def _sentence(step: TrailStep, what: str, good: str, bad: str) -> str:
     if step.changed is not None:
         return f"The code of `{what}` is not the same in both builds"
     subject = f"`{what}` {_verb(step, what)}"
+    was = f", was {good}" if good else ""
     if step.compared.only_addresses and good == bad and not step.counts:
         return f"{subject} other addresses"
     if step.name or step.counts or what.endswith("()"):
-        return f"{subject} {bad}, was {good}"
-    return f"{bad}, was {good}: `{what}`" if what else f"{bad}, was {good}"
+        return f"{subject} {bad}{was}"
+    return f"{bad}{was}: `{what}`" if what else f"{bad}{was}"
 
 
 def _verb(step: TrailStep, what: str) -> str:

@@ -27,6 +27,23 @@ def shown(sample: Sample, size: int) -> str:
     return _range(sample, size)
 
 
+def shown_alone(sample: Sample, size: int) -> str:
+    """Of one run: the commonest value, its share, and how many different ones were seen."""
+    histogram = sample.histogram
+    if not len(sample.values) or sample.is_text or (len(histogram) == 1 and POINTER not in histogram):
+        return shown(sample, size)
+    (commonest, count), *_ = histogram.most_common(1)
+    share = f" in {count / histogram.total():.0%}" if len(histogram) > 1 else ""
+    different = len(np.unique(sample.values))
+    if share == "" and different == 1:
+        return "an address"
+    least = "" if sample.complete and len(sample.values) == sample.total else "at least "
+    what = "addresses" if histogram.keys() == {POINTER} else "different values"
+    if what == "addresses":
+        return f"{least}{different:,} {what}"
+    return f"{_key(commonest, sample, size)}{share}, {least}{different:,} {what}"
+
+
 def _range(sample: Sample, size: int) -> str:
     (commonest, count), *_ = sample.histogram.most_common(1)
     if count >= _MOSTLY * sample.histogram.total():
