@@ -20,6 +20,8 @@ from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
 from whyperf.origin.values import EMPTY, Sample, UInt64s
 
 MOST_POINTS = 60
+_ROOM_ALONE = 16384
+"""Records of all places: half of what a run has room for."""
 _TRAPS_TO_COUNT = 100_000
 """A second or two of a run: what it takes to count a few places."""
 
@@ -274,7 +276,7 @@ class OriginEvidence:
             watches=watches[side],
             lifecycle=self._targets.lifecycles[side],
             environment=self._targets.environment,
-            limits=ObservationLimits(traps=traps, seconds=left),
+            limits=ObservationLimits(self._records(len(points)), traps, seconds=left),
         )
         if found.failure is not None:
             raise found.failure
@@ -284,6 +286,12 @@ class OriginEvidence:
         if any(site is None for site in sites):
             found = _spread(found, [site is not None for site in sites])
         return found
+
+    def _records(self, points: int) -> int:
+        """Of each place, before only every second hit is recorded: of one run alone as many as there is room for, since
+        shares would be wrong where code takes turns."""
+        usual = ObservationLimits.records
+        return max(usual, _ROOM_ALONE // max(1, points)) if self.is_alone else usual
 
     def _used_up(self) -> OutOfBudgetError:
         return OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")

@@ -23,7 +23,7 @@ from whyperf.origin.evidence import MOST_POINTS
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, WriterUnknown
-from whyperf.origin.supplied import settle
+from whyperf.origin.supplied import most_of, settle
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import DIFFERS, NOTHING, POINTER, ComparedValues, Sample
 from whyperf.origin.written_by import NOT_UNDERSTOOD, is_rarer, stored
@@ -180,11 +180,14 @@ def _chosen(writers: Sequence[_Writer], read: Read) -> _Writer:
 
 
 def _writes_most(trail: Trail, read: Read, writers: Sequence[_Writer], counted: LastWriters) -> _Writer | None:
-    """Of one run alone; None: nobody writes more than any other."""
+    """Of one run alone; None: nobody writes more than any other. A call copies other things as well: only those count
+    who could have written such values, and their share says nothing."""
     located = _located(trail, read, BuildSide.BAD, counted)
-    mine = {(one.here.module.path, one.address): one for one in writers}
+    could = [one for one in writers if one.values is None or _in_common(one.values, read)]
+    mine = {(one.here.module.path, one.address): one for one in could}
     counts = Counter({key: loads for key, loads in located.items() if key in mine})
-    most = settle(trail, counts, counted.unwritten + sum(counted.loads.values()) - counts.total())
+    unknown = counted.unwritten + sum(counted.loads.values()) - counts.total()
+    most = most_of(counts) if read.definition is None else settle(trail, counts, unknown)
     return None if most is None else mine[most]
 
 

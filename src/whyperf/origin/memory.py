@@ -96,7 +96,8 @@ def _beside(reader: Point | None, one: Definition) -> int | None:
 def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     bad_address = read.addresses[BuildSide.BAD]
     if bad_address is None:
-        return WriterUnknown(ChainEnd.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
+        where = "" if trail.is_alone else " in bad runs"
+        return WriterUnknown(ChainEnd.NOT_FOLLOWED, f"Its address could not be seen{where}.")
     if is_start_text(targets, bad_address):
         return Stop(
             ChainEnd.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program."

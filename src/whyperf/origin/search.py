@@ -13,21 +13,19 @@ from whyperf.collect.observation.run import observe as observe_run
 from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, executed_file
-from whyperf.debuginfo.slices.definitions import Definition, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
-from whyperf.origin.choosing import is_step
 from whyperf.origin.control import decided
 from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
 from whyperf.origin.last_writers import shown_by_valgrind
+from whyperf.origin.made_of import constant, values_of_line
 from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Read, Stop, WriterUnknown
+from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
 from whyperf.origin.spreadable import SpreadableSite, spreadable_sites
 from whyperf.origin.starts import Start, StartAtCalls, StartAtLine, StartingPoint, calls_at, starting_points
-from whyperf.origin.supplied import constant, described, is_constant
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
 from whyperf.origin.within_function import explain
@@ -124,9 +122,10 @@ def _best_way(
     if not differing:
         return trail, _by_counts(trail, points, targets)
     if trail.is_alone and isinstance(start, StartAtLine):
-        differing = _that_may_vary(differing)
-        if several := _several(trail, differing):
-            return trail, several
+        one_value = values_of_line(trail, differing)
+        if isinstance(one_value, Stop):
+            return trail, one_value
+        differing = one_value
     ways = []
     for point in _apart(differing)[:_MOST_STARTS]:
         way = Trail(code, evidence)
@@ -134,25 +133,6 @@ def _best_way(
         if _leads_somewhere(*ways[-1]) or evidence.runs > most_runs // 2:
             break
     return max(ways, key=lambda way: (_leads_somewhere(*way), len(grouped(way[0].steps, read_line))))
-
-
-def _that_may_vary(points: list[StartingPoint]) -> list[StartingPoint]:
-    """Of what a line reads: neither numbers of the program nor what is counted up, unless there is nothing else."""
-    best = [one for one in points if one.preference == points[0].preference]
-    return [one for one in best if one.wanted is None or not _is_counter(one.here, one.definition, one.wanted)] or best
-
-
-def _is_counter(here: CodeHere, one: Definition, wanted: Input) -> bool:
-    made = here.slicer.definitions(one.address, wanted.location)
-    return is_constant(here, one, wanted) or any(is_step(here, each) for each in made)
-
-
-def _several(trail: Trail, points: list[StartingPoint]) -> Stop | None:
-    """One run does not tell which of several values matters."""
-    read = {described(trail, one.here, one.definition, one.wanted): None for one in points}
-    if len(read) < 2:
-        return None
-    return Stop(ChainEnd.NOT_FOLLOWED, f"The line reads {', '.join(read)}: follow one of them with --variable.")
 
 
 def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:

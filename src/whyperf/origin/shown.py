@@ -35,13 +35,11 @@ def shown_alone(sample: Sample, size: int) -> str:
     (commonest, count), *_ = histogram.most_common(1)
     share = f" in {count / histogram.total():.0%}" if len(histogram) > 1 else ""
     different = len(np.unique(sample.values))
-    if share == "" and different == 1:
+    if not share and different == 1:
         return "an address"
-    least = "" if sample.complete and len(sample.values) == sample.total else "at least "
-    what = "addresses" if histogram.keys() == {POINTER} else "different values"
-    if what == "addresses":
-        return f"{least}{different:,} {what}"
-    return f"{_key(commonest, sample, size)}{share}, {least}{different:,} {what}"
+    if not share:
+        return f"{different:,} addresses seen"
+    return f"{_key(commonest, sample, size)}{share}, {different:,} values seen"
 
 
 def _range(sample: Sample, size: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,17 +17,14 @@ from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input, Location
 from whyperf.diagnose.origin import ChainEnd
-from whyperf.origin.choosing import Through, is_step
-from whyperf.origin.points import Point, content_in, input_in, result_in
+from whyperf.origin.points import Point, input_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Stop
-from whyperf.origin.shown import shown_alone
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, as_key, masked
 
 _Key = TypeVar("_Key", bound=Hashable)
 _NO_ONE = -1
-_NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is made by an instruction that is not understood.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +43,19 @@ def held_before(at: CodeAddress, location: Location) -> Use:
     return Use(point, lambda rows: input_in(rows, Input(location, 8)))
 
 
-def settle(trail: Trail, counts: Counter[_Key], unknown: int) -> _Key | None:
-    """Who supplied more than any other can have, if so many values are of unknown makers; the trail notes the share."""
+def most_of(counts: Counter[_Key], unknown: int = 0) -> _Key | None:
+    """Who supplied more than any other can have, if so many values are of unknown makers."""
     ranked = counts.most_common(2)
     second = ranked[1][1] if len(ranked) > 1 else 0
-    if not ranked or ranked[0][1] <= second + unknown:
-        return None
-    trail.supplies(ranked[0][1] / (counts.total() + unknown))
-    return ranked[0][0]
+    return ranked[0][0] if ranked and ranked[0][1] > second + unknown else None
+
+
+def settle(trail: Trail, counts: Counter[_Key], unknown: int) -> _Key | None:
+    """The same, and the trail notes the share."""
+    most = most_of(counts, unknown)
+    if most is not None:
+        trail.supplies(counts[most] / (counts.total() + unknown))
+    return most
 
 
 def among(values: UInt64s, size: int, wanted: ComparedValues) -> npt.NDArray[np.bool_]:
@@ -63,6 +65,14 @@ def among(values: UInt64s, size: int, wanted: ComparedValues) -> npt.NDArray[np.
     return np.array([as_key(one) in keys for one in seen], np.bool_)
 
 
+def narrowed(found: ComparedValues, wanted: ComparedValues) -> ComparedValues:
+    """Only those values that are asked about; all where none of them is."""
+    chosen = among(found.bad.values, found.size, wanted)
+    if chosen.all() or not chosen.any():
+        return found
+    return replace(found, bad=replace(found.bad, values=found.bad.values[chosen], hits=found.bad.hits[chosen]))
+
+
 def supplier(
     trail: Trail, here: CodeHere, use: Use, made: Sequence[Definition], wanted: ComparedValues
 ) -> Definition | Stop:
@@ -70,12 +80,13 @@ def supplier(
     ran = [one for one in made if not _never_ran(trail, here, one)]
     if len(ran) == 1 or len(made) == 1:
         return (ran or made)[0]
-    points = [trail.point(here, one) for one in ran]
     if not ran:
         return Stop(ChainEnd.NOT_FOLLOWED, "None of the instructions that make it ran.")
-    if any(one is None for one in points):
+    points = [use.point, *(point for one in ran if (point := trail.point(here, one)) is not None)]
+    if len(points) <= len(ran):
         return _not_told(here, ran)
-    trail.evidence.look_again([use.point, *(one for one in points if one is not None)], "matching uses with makers")
+    again = [one.joined(known) if (known := trail.evidence.point(one.key)) else one for one in points]
+    trail.evidence.look_again(again, "matching values with who made them")
     looked = trail.evidence.looked(use.point.key, BuildSide.BAD)
     assert looked is not None
     rows = looked.rows
@@ -156,68 +167,6 @@ def _makes(one: _Made, value: int) -> bool:
     return not len(one.values) or bool((one.values == np.uint64(value & ((1 << 8 * min(one.size, 8)) - 1))).any())
 
 
-def supplying_input(trail: Trail, here: CodeHere, one: Definition) -> Input | Through | Stop:
-    """Of what a definition reads, that by which its values came; NOTHING: it reads numbers of the program only."""
-    if one.kind is DefinitionKind.LOAD:
-        return Through.MEMORY
-    if one.kind is DefinitionKind.UNKNOWN:
-        return _NOT_UNDERSTOOD
-    registers = [each for each in one.inputs if each.location != FLAGS]
-    is_choice = one.kind is DefinitionKind.SELECT
-    if not is_choice and is_step(here, one):
-        return made_of_itself(here, one.address)
-    if not is_choice:
-        registers = [each for each in registers if not is_constant(here, one, each)]
-    read: list[Input | Through] = [*registers, *((Through.MEMORY,) if one.reads_memory else ())]
-    joins = one.reads_flags and one.kind is DefinitionKind.TEST
-    if len(read) > 1 or (read and (is_choice or joins)):
-        return _unchanged(trail, here, one, read) or _made_of(trail, here, one, read)
-    return read[0] if read else Input(FLAGS, 8) if one.reads_flags else Through.NOTHING
-
-
-def is_constant(here: CodeHere, one: Definition, value: Input) -> bool:
-    made = here.slicer.definitions(one.address, value.location)
-    return bool(made) and all(each.kind is DefinitionKind.CONSTANT for each in made)
-
-
-def _unchanged(
-    trail: Trail, here: CodeHere, one: Definition, read: Sequence[Input | Through]
-) -> Input | Through | None:
-    """What the result is as it is, in most of the records."""
-    looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD)
-    if looked is None or one.kind is DefinitionKind.TEST:
-        return None
-    made = result_in(looked.rows, one)
-    if any(isinstance(each, Input) and each.location >= VECTOR for each in read):
-        return None
-    rows, size = looked.rows, one.size
-    seen = [
-        input_in(rows, Input(each.location, size)) if isinstance(each, Input) else content_in(rows, one)
-        for each in read
-    ]
-    same = np.array([each == made for each in seen])
-    alone = same.sum(axis=0) == 1
-    counts = Counter(np.argmax(same[:, alone], axis=0).tolist()) if alone.any() else Counter[int]()
-    best = settle(trail, counts, int((~alone).sum()))
-    return None if best is None else read[best]
-
-
-def _made_of(trail: Trail, here: CodeHere, one: Definition, read: Sequence[Input | Through]) -> Stop:
-    *first, last = (described(trail, here, one, each if isinstance(each, Input) else None) for each in read)
-    what = f"{', '.join(first)} and {last}" if first else f"{last} and of a condition"
-    return Stop(ChainEnd.NOT_FOLLOWED, f"It is made of {what}: one run does not tell which of them to follow.")
-
-
-def described(trail: Trail, here: CodeHere, one: Definition, read: Input | None) -> str:
-    """What a definition reads: a name, and what it held. None: what it reads from memory."""
-    variables = here.module.variables
-    compared = trail.content(here, one) if read is None else trail.input(here, one, read)
-    where = one.memory if read is None else read.location
-    name = "" if variables is None or where is None else variables.name_of(one.address, where)
-    values = shown_alone(compared.bad, compared.size)
-    return f"`{name}` ({values})" if name else values
-
-
 def _not_told(here: CodeHere, made: Sequence[Definition]) -> Stop:
     lines = sorted({here.module.line(one.address)[1] for one in made} - {0})
     where = f" (lines {', '.join(map(str, lines))})" if len(lines) > 1 else ""
@@ -225,18 +174,3 @@ def _not_told(here: CodeHere, made: Sequence[Definition]) -> Stop:
         ChainEnd.NOT_FOLLOWED,
         f"{len(made)} instructions make it{where}: one run does not tell which of them supplied most of the values.",
     )
-
-
-def made_of_itself(here: CodeHere, address: int) -> Stop:
-    return Stop(ChainEnd.NOT_FOLLOWED, f"It is made of itself, again and again.{_deciding(here, address, 'how often')}")
-
-
-def constant(here: CodeHere, address: int) -> Stop:
-    return Stop(ChainEnd.CONSTANT, f"A constant.{_deciding(here, address, 'whether it is used')}")
-
-
-def _deciding(here: CodeHere, address: int, what: str) -> str:
-    """Names the line of the condition, where there is one."""
-    lines = {here.module.line(one.address)[1] for one in here.slicer.deciders(address)}
-    lines -= {0, here.module.line(address)[1]}
-    return f" Line {lines.pop()} decides {what}." if len(lines) == 1 else ""

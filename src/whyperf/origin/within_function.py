@@ -14,10 +14,11 @@ from whyperf.origin.callers import passed
 from whyperf.origin.changed import changed_in
 from whyperf.origin.choosing import Through, choose, choose_address, input_of, is_step
 from whyperf.origin.evidence import Targets
+from whyperf.origin.made_of import made_of_itself, supplying_input
 from whyperf.origin.points import Point, result_in
 from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
 from whyperf.origin.returned import callee_of, library_end, points_of_call
-from whyperf.origin.supplied import Use, held_before, made_of_itself, supplier, supplying_input
+from whyperf.origin.supplied import Use, held_before, narrowed, supplier
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
 
@@ -175,7 +176,7 @@ class _Within:
         """As it is used, where the definition ran on one side only or makes it round by round of a loop."""
         made = self.trail.result(self.here, one)
         if self.trail.is_alone:
-            return made if len(made.bad.values) else self.used
+            return narrowed(made, self.used) if len(made.bad.values) else self.used
         in_rounds = one.kind is DefinitionKind.COMPUTE and bool(self.used.rank) and is_step(self.here, one)
         return self.used if in_rounds or not made.is_on_both_sides else made
 

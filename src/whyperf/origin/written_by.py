@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector
+from whyperf.origin.made_of import made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
-from whyperf.origin.supplied import made_of_itself
+from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
@@ -106,6 +108,10 @@ def stored(
     name = trail.name_after(here, store) or read.name
     general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
     register = general[0].location if len(general) == 1 and not store.reads_memory else None
+    if trail.is_alone:
+        trail.look([(here, store)], "looking at what is written")
+        written = narrowed(trail.result(here, store), read.compared)
+        read = replace(read, compared=written) if len(written.bad.values) else read
     trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
     if ("stored", here.module.path, store.address) in trail.asked:
         return made_of_itself(here, store.address) if trail.is_alone else AskControl(here, store.address)

@@ -90,7 +90,8 @@ def where(hop: Hop) -> str:
 
 
 def said(hop: Hop) -> str:
-    by = " (by a run under Valgrind)" if hop.deep else ""
+    by = "by a run under Valgrind" if hop.deep else ""
     was = f", was {hop.good}" if hop.good else ""
-    part = "" if hop.share in (None, 1) else f" (supplied {hop.share:.0%} of the values)"
-    return f"{hop.what}: {hop.bad}{was}{part}{by}"
+    part = "" if hop.share in (None, 1) else f"supplied {hop.share:.0%} of the values"
+    how = ", ".join(one for one in (part, by) if one)
+    return f"{hop.what}: {hop.bad}{was}{f' ({how})' if how else ''}"
