@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+_ALMOST_ALL = 0.995
+
 
 class HopKind(Enum):
     VARIABLE = "variable"  # where the search began
@@ -29,6 +31,13 @@ class ChainEnd(Enum):
     CHANCE = "chance"  # time or randomness
     ADDRESS = "address"  # only where it lies in memory differs
     NOT_FOLLOWED = "not-followed"
+
+
+def supplied(share: float | None) -> str:
+    """Of one run only: how many of the values came from a hop; empty where it is all of them."""
+    if share is None or share == 1:
+        return ""
+    return f"supplied {'over 99%' if share >= _ALMOST_ALL else f'{share:.0%}'} of the values"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.debuginfo.slices.module import SourcePlace
-from whyperf.diagnose.origin import ChainEnd, Hop, HopKind
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, supplied
 from whyperf.origin.program_code import SYSTEM_SOURCES
 from whyperf.origin.shown import shown, shown_alone, shown_count, shown_places, shown_shares
 from whyperf.origin.trail import TrailStep
@@ -127,6 +127,7 @@ def as_hop(group: Grouped, read_line: ReadLine, *, is_alone: bool = False) -> Ho
     source = read_line(place.file, place.line).strip()
     is_deep = any(one.deep for one in group.steps)
     share = math.prod(one.share for one in group.steps)
+    part = f" It {supplied(share)} seen before." if share < 1 else ""
     what = _what(step, source, place)
     where = f"{place.function}, {place.file.rpartition('/')[2]}:{place.line}" if place.line else place.function
     return Hop(
@@ -139,14 +140,10 @@ def as_hop(group: Grouped, read_line: ReadLine, *, is_alone: bool = False) -> Ho
         what=what,
         good=good,
         bad=bad,
-        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}{_supplied(share)}",
+        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}{part}",
         deep=is_deep,
         share=share if is_alone else None,
     )
-
-
-def _supplied(share: float) -> str:
-    return "" if share == 1 else f" It supplied {share:.0%} of the values seen before."
 
 
 def _told_apart(compared: ComparedValues, good: str, bad: str) -> tuple[str, str]:
@@ -161,7 +158,7 @@ def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
         return f"{step.callee}()"
     if step.kind is HopKind.ENTERED:
         return f"{step.name or place.function}()"
-    if not step.name and source.startswith("return "):
+    if not step.name and source.startswith("return ") and step.kind is not HopKind.VARIABLE:
         return f"{place.function}()"
     return step.name or _statement(source)
 

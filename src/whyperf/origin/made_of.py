@@ -27,13 +27,14 @@ def values_of_line(trail: Trail, points: list[StartingPoint]) -> list[StartingPo
     must come from the same: one run does not tell which of several values matters."""
     best = [one for one in points if one.preference == points[0].preference]
     varying = [one for one in best if one.wanted is None or not _is_counter(one.here, one.definition, one.wanted)]
-    read: dict[object, tuple[str, str]] = {}
-    for one in varying or best:
-        roots, described = _roots(one), _described(trail, one.here, one.definition, one.wanted)
-        read[roots] = max(read.get(roots, described), described)  # one with a name, if there is one
-    texts = {name or text: text for name, text in read.values()}
-    if len(texts) < 2:
-        return varying or best
+    described = [(_described(trail, one.here, one.definition, one.wanted), one) for one in varying or best]
+    described.sort(key=lambda each: not each[0][0])  # those with a name first
+    of_roots: dict[object, tuple[str, str]] = {}
+    for told, one in described:
+        of_roots.setdefault(_roots(one), told)
+    texts = {name or text: text for name, text in of_roots.values()}
+    if len(texts) == 1:
+        return [one for _, one in described]
     return Stop(ChainEnd.NOT_FOLLOWED, f"The line reads {_listed(texts.values())}: follow one of them with --variable.")
 
 
@@ -46,7 +47,7 @@ def _roots(point: StartingPoint) -> object:
     """What the value is computed from in the end, without numbers of the program."""
     slicer = point.here.slicer
     if point.wanted is None:
-        return point.here.module.path, point.definition.memory
+        return point.here.module.path, frozenset((point.definition,))
     ahead, seen = list(slicer.definitions(point.definition.address, point.wanted.location)), set[Definition]()
     while ahead:
         one = ahead.pop()

@@ -10,6 +10,7 @@ from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenl
 
 _FEW = 3
 _MOSTLY = 0.9
+_RARE = 0.01
 
 
 def shown(sample: Sample, size: int) -> str:
@@ -28,18 +29,18 @@ def shown(sample: Sample, size: int) -> str:
 
 
 def shown_alone(sample: Sample, size: int) -> str:
-    """Of one run: the commonest value, its share, and how many different ones were seen."""
+    """Of one run: the commonest value, its share, and how many different ones were seen; the range where none is
+    common."""
     histogram = sample.histogram
     if not len(sample.values) or sample.is_text or (len(histogram) == 1 and POINTER not in histogram):
         return shown(sample, size)
-    (commonest, count), *_ = histogram.most_common(1)
-    share = f" in {count / histogram.total():.0%}" if len(histogram) > 1 else ""
     different = len(np.unique(sample.values))
-    if not share and different == 1:
-        return "an address"
-    if not share:
-        return f"{different:,} addresses seen"
-    return f"{_key(commonest, sample, size)}{share}, {different:,} values seen"
+    if len(histogram) == 1:
+        return "an address" if different == 1 else f"{different:,} addresses seen"
+    (commonest, count), *_ = histogram.most_common(1)
+    share = count / histogram.total()
+    most = f"{_key(commonest, sample, size)} in {share:.0%}" if share >= _RARE else _range(sample, size)
+    return f"{most}, {different:,} values seen"
 
 
 def _range(sample: Sample, size: int) -> str:

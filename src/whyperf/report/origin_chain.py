@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding
+from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, supplied
 from whyperf.diagnose.verdict import Suspect
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, encodable, glyphs_for
@@ -92,6 +92,5 @@ def where(hop: Hop) -> str:
 def said(hop: Hop) -> str:
     by = "by a run under Valgrind" if hop.deep else ""
     was = f", was {hop.good}" if hop.good else ""
-    part = "" if hop.share in (None, 1) else f"supplied {hop.share:.0%} of the values"
-    how = ", ".join(one for one in (part, by) if one)
+    how = ", ".join(one for one in (supplied(hop.share), by) if one)
     return f"{hop.what}: {hop.bad}{was}{f' ({how})' if how else ''}"
