@@ -14,7 +14,7 @@ from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.points import entry_point, holds_float, is_recorded, result_in
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Stop
-from whyperf.origin.supplied import among, narrowed, settle
+from whyperf.origin.supplied import among, narrowed, only_maker, settle
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import EMPTY, NOTHING, ComparedValues, Sample
 
@@ -64,7 +64,8 @@ def _passes_most(trail: Trail, here: CodeHere, argument: Definition, used: Compa
     compared = _by_caller(trail, here, argument)
     counts = Counter({caller: int(among(one.bad.values, one.size, used).sum()) for caller, one in compared.items()})
     calls = Counter({caller: one.bad.total for caller, one in compared.items()})
-    return settle(trail, counts if counts.total() else calls, 0)
+    most = settle(trail, counts if counts.total() else calls, 0)
+    return only_maker(compared, used) if most is None else most
 
 
 def _places(trail: Trail, here: CodeHere, callers: Iterable[int]) -> list[str]:

@@ -35,6 +35,9 @@ _MOST_STARTS = 3
 _MORE = 1.1
 """From what ratio on a place is passed more often."""
 _MOST_STEPS = 40
+_AS_OFTEN = (
+    "It is read as often in several places (lines {lines}), made by other code each time: one run tells no more."
+)
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,8 @@ def _best_way(
         if isinstance(one_value, Stop):
             return trail, one_value
         differing = one_value
+    if trail.is_alone and (tied := _tied(trail, differing)):
+        return trail, tied
     ways = []
     for point in _apart(differing)[:_MOST_STARTS]:
         way = Trail(code, evidence)
@@ -133,6 +138,14 @@ def _best_way(
         if _leads_somewhere(*ways[-1]) or evidence.runs > most_runs // 2:
             break
     return max(ways, key=lambda way: (_leads_somewhere(*way), len(grouped(way[0].steps, read_line))))
+
+
+def _tied(trail: Trail, points: list[StartingPoint]) -> Stop | None:
+    """Of one run alone: the value is read as often in two places, and made by others in each."""
+    first, *others = _apart(points)
+    tied = [one for one in (first, *others) if _worth(trail, one) == _worth(trail, first)]
+    lines = ", ".join(str(one.here.module.line(one.definition.address)[1]) for one in tied)
+    return None if len(tied) < 2 else Stop(ChainEnd.NOT_FOLLOWED, _AS_OFTEN.format(lines=lines))
 
 
 def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:

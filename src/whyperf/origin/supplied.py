@@ -6,7 +6,7 @@ A maker is followed if it surely supplied more of the values seen than any other
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -59,7 +59,9 @@ def settle(trail: Trail, counts: Counter[_Key], unknown: int) -> _Key | None:
 
 
 def among(values: UInt64s, size: int, wanted: ComparedValues) -> npt.NDArray[np.bool_]:
-    """Which of them are values that are asked about."""
+    """Which of them are values that are asked about: all, unless each of those is known."""
+    if not (wanted.bad.complete and len(wanted.bad.values) == wanted.bad.total):
+        return np.ones(len(values), np.bool_)
     keys = wanted.bad.histogram.keys()
     seen = masked(values, min(size, wanted.size)).tolist()
     return np.array([as_key(one) in keys for one in seen], np.bool_)
@@ -70,40 +72,55 @@ def narrowed(found: ComparedValues, wanted: ComparedValues) -> ComparedValues:
     chosen = among(found.bad.values, found.size, wanted)
     if chosen.all() or not chosen.any():
         return found
-    return replace(found, bad=replace(found.bad, values=found.bad.values[chosen], hits=found.bad.hits[chosen]))
+    values, hits = found.bad.values[chosen], found.bad.hits[chosen]
+    return replace(found, bad=replace(found.bad, values=values, hits=hits, total=len(values)))
+
+
+def only_maker(made: Mapping[_Key, ComparedValues], wanted: ComparedValues) -> _Key | None:
+    """Who alone makes any of the values that are asked about, if anybody does."""
+    keys = set(wanted.bad.values.tolist())
+    makers = [key for key, one in made.items() if keys & set(masked(one.bad.values, wanted.size).tolist())]
+    return makers[0] if len(makers) == 1 else None
 
 
 def supplier(
     trail: Trail, here: CodeHere, use: Use, made: Sequence[Definition], wanted: ComparedValues
-) -> Definition | Stop:
-    """Of several definitions, the one by which most of the values came."""
-    ran = [one for one in made if not _never_ran(trail, here, one)]
-    if len(ran) == 1 or len(made) == 1:
-        return (ran or made)[0]
-    if not ran:
-        return Stop(ChainEnd.NOT_FOLLOWED, "None of the instructions that make it ran.")
-    points = [use.point, *(point for one in ran if (point := trail.point(here, one)) is not None)]
-    if len(points) <= len(ran):
-        return _not_told(here, ran)
-    again = [one.joined(known) if (known := trail.evidence.point(one.key)) else one for one in points]
+) -> tuple[Definition, ComparedValues] | Stop:
+    """Of several definitions, the one by which most of the values came, and which these are."""
+    if len(made) == 1:
+        return made[0], wanted
+    points = [_ran_at(trail, here, one) for one in made]
+    if any(one is None for one in points):
+        return _not_told(here, made)
+    wanted_points = [use.point, *(one for one in points if one is not None)]
+    again = [one.joined(known) if (known := trail.evidence.point(one.key)) else one for one in wanted_points]
     trail.evidence.look_again(again, "matching values with who made them")
     looked = trail.evidence.looked(use.point.key, BuildSide.BAD)
     assert looked is not None
-    rows = looked.rows
-    values = None if use.values is None else use.values(rows)
-    if values is not None:
-        chosen = among(values, 8, wanted)
-        rows, values = (rows[chosen], values[chosen]) if chosen.any() else (rows, values)
-    found = _suppliers(rows, values, [_made_by(trail, here, one) for one in ran])
-    counts = Counter(found[found != _NO_ONE].tolist())
-    best = settle(trail, counts, int((found == _NO_ONE).sum()))
-    return _not_told(here, ran) if best is None else ran[best]
+    rows, values = looked.rows, None if use.values is None else use.values(looked.rows)
+    if values is not None and (chosen := among(values, 8, wanted)).any():
+        rows, values = rows[chosen], values[chosen]
+    found = _suppliers(rows, values, [_made_by(trail, here, one) for one in made])
+    best = settle(trail, Counter(found[found != _NO_ONE].tolist()), int((found == _NO_ONE).sum()))
+    if best is None:
+        return _not_told(here, made)
+    if values is None:
+        return made[best], wanted
+    mine = masked(values[found == best], wanted.size)
+    is_all = looked.complete and len(looked.rows) == looked.total
+    bad = replace(wanted.bad, values=mine, hits=rows["hit"][found == best], total=len(mine), complete=is_all)
+    return made[best], replace(wanted, bad=bad)
 
 
-def _never_ran(trail: Trail, here: CodeHere, one: Definition) -> bool:
-    point = trail.point(here, one)
-    looked = None if point is None else trail.evidence.looked(point.key, BuildSide.BAD)
-    return looked is not None and looked.is_counted and not looked.total
+def _ran_at(trail: Trail, here: CodeHere, one: Definition) -> Point | None:
+    """Where it is seen that a definition ran; None: nowhere. Behind a call, another way may lead there as well."""
+    function, point = here.slicer.function, trail.point(here, one)
+    if point is None or one.kind not in (DefinitionKind.ARGUMENT, DefinitionKind.RETURNED):
+        return point
+    if one.kind is DefinitionKind.ARGUMENT:
+        return None if list(function.before(function.row[function.entry])) else point
+    from_call = list(function.before(function.row[point.address])) == [function.row[one.address]]
+    return point if from_call else Point(here.module.path, one.address)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,15 +137,16 @@ class _Made:
 
 
 def _made_by(trail: Trail, here: CodeHere, one: Definition) -> _Made:
-    point = trail.point(here, one)
+    point = _ran_at(trail, here, one)
     looked = None if point is None else trail.evidence.looked(point.key, BuildSide.BAD)
     assert point is not None and looked is not None
     rows, hits = looked.rows, looked.rows["hit"]
     first = int(np.argmin(hits == np.arange(len(hits)))) if (hits != np.arange(len(hits))).any() else len(hits)
     is_whole = first == looked.total and looked.complete
     until = np.iinfo(np.uint64).max if is_whole else int(rows["order"][first - 1]) if first else 0
-    values = trail.result(here, one).bad.values
-    at_once = one.kind in (DefinitionKind.ARGUMENT, DefinitionKind.RETURNED) or point.address != one.address
+    is_call = one.kind is DefinitionKind.RETURNED and point.address == one.address
+    values = rows["hit"][:0] if is_call else trail.result(here, one).bad.values
+    at_once = one.kind is DefinitionKind.ARGUMENT or point.address != one.address
     return _Made(rows, values if len(values) == len(rows) else rows["hit"][:0], one.size, at_once, int(until))
 
 

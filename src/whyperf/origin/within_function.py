@@ -149,7 +149,11 @@ class _Within:
     def _chosen(self) -> Definition | Stop | None:
         """Of what makes the value; None: it is the same in good and bad runs."""
         if self.trail.is_alone:
-            return supplier(self.trail, self.here, self.use, self.made, self.used)
+            found = supplier(self.trail, self.here, self.use, self.made, self.used)
+            if isinstance(found, Stop):
+                return found
+            one, self.used = found
+            return one
         return choose(self.trail, self.here, self.made) or self._made_in_rounds()
 
     def _follow(self, one: Definition) -> Next | None:
@@ -176,7 +180,8 @@ class _Within:
         """As it is used, where the definition ran on one side only or makes it round by round of a loop."""
         made = self.trail.result(self.here, one)
         if self.trail.is_alone:
-            return narrowed(made, self.used) if len(made.bad.values) else self.used
+            as_used = one.kind is DefinitionKind.RETURNED and bool(len(self.used.bad.values))
+            return self.used if as_used or not len(made.bad.values) else narrowed(made, self.used)
         in_rounds = one.kind is DefinitionKind.COMPUTE and bool(self.used.rank) and is_step(self.here, one)
         return self.used if in_rounds or not made.is_on_both_sides else made
 
@@ -248,7 +253,8 @@ class _Within:
         behind = trail.point(here, one)
         if behind is not None:  # else it is what this function returns, too
             self.use = Use(behind, lambda rows: result_in(rows, one))
-        self.here, self.made, self.used = inner, made, trail.result(here, one)
+        used = self._what_it_makes(one) if trail.is_alone else trail.result(here, one)
+        self.here, self.made, self.used = inner, made, used
         return None
 
 

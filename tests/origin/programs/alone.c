@@ -1,5 +1,4 @@
-// Values of one run alone, by several makers: HOW [MANY].
-#include <stdio.h>
+// Values of one run, by several makers: HOW MANY [HEIGHT].
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +16,18 @@ KEPT static long small(long seed) {
 }
 
 KEPT static long large(long seed) {
-    return seed % 5 + 900;
+    return seed % 5 + 900; // most of them
 }
 
-// Of `parts` times, all but one by one definition.
+// Of `parts` values one is small.
 KEPT static void in_parts(int parts) {
     for (int i = 0; i < 400; i++) {
         long rounds;
         if (i % parts)
-            rounds = large(sink & 3); // most of them
+            rounds = large(i); // if not small
         else
-            rounds = small(sink & 3);
-        spin(rounds);
+            rounds = small(i); // if small
+        sink += (unsigned long)rounds; // of either
     }
 }
 
@@ -54,35 +53,6 @@ KEPT static void by_area(long width, long height) {
     spin(width * height); // of two
 }
 
-// The same value by two definitions, far more often than is recorded.
-KEPT static void in_turns(long rounds) {
-    for (int i = 0; i < 20000; i++) {
-        long some = 5;
-        if (i > 19000)
-            sink++;
-        else
-            some = rounds;
-        spin(some);
-    }
-}
-
-struct plan {
-    char name[24];
-    long rounds;
-};
-
-KEPT static void set_plan(struct plan *plan, const char *text) {
-    plan->rounds = atol(text) + 1; // a cheap function sets it
-}
-
-KEPT static void by_plan(const char *text) {
-    struct plan *plan = calloc(1, sizeof *plan);
-    set_plan(plan, text);
-    for (int i = 0; i < 40; i++)
-        spin(plan->rounds); // through memory
-    free(plan);
-}
-
 int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
@@ -94,9 +64,5 @@ int main(int argc, char **argv) {
         by_callers(900 + many, many);
     else if (!strcmp(how, "area"))
         by_area(many, argc > 3 ? atoi(argv[3]) : 1);
-    else if (!strcmp(how, "turns"))
-        in_turns(many);
-    else if (!strcmp(how, "plan"))
-        by_plan(argv[2]);
     return 0;
 }
