@@ -38,12 +38,12 @@ def passed(trail: Trail, here: CodeHere, argument: Definition, used: ComparedVal
     wanted = NOTHING if isinstance(argument.target, StackSlot) else used
     best = _passes_most(trail, here, argument, wanted) if trail.is_alone else _differs_most(compared)
     if best is None:
-        places = ", ".join(_places(trail, here, compared))
-        return Stop(ChainEnd.NOT_FOLLOWED, f"{len(compared)} calls pass it, none most of the values seen: {places}.")
-    found = call_that_returns_to(trail, BuildSide.BAD, best, here)
-    if isinstance(found, Stop):
-        return found
-    caller, call = found
+        places = f": {', '.join(found)}" if (found := _places(trail, here, compared)) else ""
+        return Stop(ChainEnd.NOT_FOLLOWED, f"{len(compared)} calls pass it, none most of the values seen{places}.")
+    call_of = call_that_returns_to(trail, BuildSide.BAD, best, here)
+    if isinstance(call_of, Stop):
+        return call_of
+    caller, call = call_of
     location = argument.target
     if isinstance(location, StackSlot):
         depth = caller.slicer.function.depth[caller.slicer.function.row[call]]

@@ -204,9 +204,8 @@ class _Within:
         wanted = supplying_input(trail, here, one) if trail.is_alone else input_of(trail, here, one)
         if isinstance(wanted, Stop):
             return wanted
-        if wanted is Through.NOTHING and not all(
-            trail.input(here, one, each).is_on_both_sides for each in _numbers(one)
-        ):
+        unseen = not all(trail.input(here, one, each).is_on_both_sides for each in _numbers(one))
+        if wanted is Through.NOTHING and unseen and not trail.is_alone:
             return Stop(ChainEnd.NOT_FOLLOWED, "It is made of a number in a vector register that could not be seen.")
         if wanted is Through.NOTHING:
             return AskControl(here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
