@@ -18,6 +18,8 @@ from .conftest import Build, line_of
 
 pytestmark = pytest.mark.process
 
+_DEMO = Path(__file__).parents[2] / "src/whyperf/demo/orders.c"
+
 
 def _alone(start: Start, program: Path, *words: str, **options: Any) -> Origin:
     command = Program(str(program), (str(program), *words))
@@ -87,6 +89,14 @@ def test_a_line_is_a_start_too(build: Build) -> None:
     program = build("ways.c")
     start = start_at_line(program, "ways.c", line_of("ways.c", "the loop that costs"))
     assert ("planned", line_of("ways.c", "a constant, chosen")) in _places(_alone(start, program, "constant", "1"))
+
+
+def test_the_demo_leads_to_the_overflow_and_the_option(build: Build) -> None:
+    program = build(_DEMO)
+    line = 1 + _DEMO.read_text().splitlines().index("    if (buckets < MIN_BUCKETS)")
+    origin = _alone(start_at_line(program, "orders.c", line), program, "4096", "2")
+    assert [(hop.source, hop.bad) for hop in origin.hops][1] == ("uint32_t bytes = megabytes * 1024 * 1024;", "0")
+    assert origin.sentence == "It is an option of the command line: argument 1 is `4096`."
 
 
 @pytest.mark.parametrize("deep", [False, True])

@@ -27,7 +27,7 @@ examples:
   whyperf origin recordings --line orders.c:190
   whyperf origin good bad --variable "parse.state->size" --json origin.json
   whyperf origin recordings --variable walk.node->limit --deep --budget 20m
-  whyperf origin slow --variable planned_buckets.megabytes
+  whyperf origin slow --line orders.c:169
 
 The commands of the recordings are run again, in the folder where they ran, with probes at single instructions.
 Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many, --deep
