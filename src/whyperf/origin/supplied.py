@@ -1,6 +1,6 @@
 """Of one run alone, where nothing differs: which of several makers supplied the values that a place held.
 
-A maker is followed if it surely supplied more of the values seen than any other one. Else the way ends and says so.
+A maker is followed if it supplied more of the values seen than any other one can have. Else the way ends and says so.
 """
 
 from __future__ import annotations
@@ -181,7 +181,9 @@ def _is(one: _Made, at: int, value: int) -> bool:
 
 
 def _makes(one: _Made, value: int) -> bool:
-    """Where its values are not recorded, it might."""
+    """As far as was seen; where its values are not recorded, it might."""
+    if not len(one.rows) and one.all_until:  # it never ran
+        return False
     return not len(one.values) or bool((one.values == np.uint64(value & ((1 << 8 * min(one.size, 8)) - 1))).any())
 
 
