@@ -1,9 +1,9 @@
 """Chains of known cases: from the deciding variable, given here by hand, to who made it.
 
-    python -m bench.origin [CASE...] [--deep]
+    python -m bench.origin [CASE...] [--deep] [--alone]
 
 Prints a line a hop and a line a case: whether the true function is where good is said to turn into bad, whether it is
-on the way at all, hops, runs and seconds.
+on the way at all, hops, runs and seconds. With --alone only the bad command is run, and there is no such turn.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _words(command: list[str], begin: _Begin) -> list[str]:
     return [*command[:-1], begin.last] if begin.last else command[: begin.words]
 
 
-def _searched(name: str, begin: _Begin, *, deep: bool) -> FoundOrigin:
+def _searched(name: str, begin: _Begin, *, deep: bool, alone: bool) -> FoundOrigin:
     sides = commands(load(CASES / name))
     good, bad = (find_program(_words(side.command, begin), os.environ) for side in (sides.good, sides.bad))
     if name == "gateway-discard":  # two of a hundred values are seen only where all are
@@ -66,26 +66,27 @@ def _searched(name: str, begin: _Begin, *, deep: bool) -> FoundOrigin:
             Program(one.path, (one.path, *words[side].split()[1:])) for one, side in ((good, "good"), (bad, "bad"))
         )
     start, environment = _start(bad, begin), dict(os.environ)
-    return search(start, good, bad, environment=environment, budget_s=_BUDGET_S, deep=deep)
+    return search(start, good, bad, environment=environment, budget_s=_BUDGET_S, deep=deep, alone=alone)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="CASE")
     parser.add_argument("--deep", action="store_true", help="ask runs under Valgrind where others do not tell")
+    parser.add_argument("--alone", action="store_true", help="run the bad command only, and compare nothing")
     args = parser.parse_args()
     for name in args.cases or _BEGINS:
         try:
-            found = _searched(name, _BEGINS[name], deep=args.deep)
+            found = _searched(name, _BEGINS[name], deep=args.deep, alone=args.alone)
         except (SubjectError, WhyperfError) as error:
             print(f"{name}: {error}")
             continue
         origin, cause = found.origin, set(load(CASES / name).truth.cause)
         for number, hop in enumerate(origin.hops):
-            print(f"  {'>' if number == origin.turn else ' '} {hop.sentence}")
+            print(f"  {'>' if number == origin.turn and not args.alone else ' '} {hop.sentence}")
         print(f"    {origin.sentence}")
         functions = [hop.function.rpartition("pool::")[2] for hop in origin.hops]
-        turned = bool(functions) and functions[origin.turn] in cause
+        turned = bool(functions) and not args.alone and functions[origin.turn] in cause
         print(
             f"{name}: {'turn' if turned else 'on the way' if cause & set(functions) else 'not found'}, "
             f"{origin.end.value}, {len(origin.hops)} hops, {origin.runs} runs, {origin.seconds:.0f} s",

@@ -47,7 +47,7 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="if probes do not tell who wrote to memory, run both commands under Valgrind, which takes much longer",
+        help="if probes do not tell who wrote to memory, run the commands under Valgrind, which takes much longer",
     )
     add_output_files(parser)
 

@@ -13,6 +13,7 @@ from whyperf.cli.investigating import add_investigating, binaries_of, check_deep
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
 from whyperf.errors import WhyperfError
+from whyperf.recording.layout import compared_in
 
 if TYPE_CHECKING:
     from whyperf.engines.recording_protocol import Recorded
@@ -26,22 +27,28 @@ examples:
   whyperf origin recordings --line orders.c:190
   whyperf origin good bad --variable "parse.state->size" --json origin.json
   whyperf origin recordings --variable walk.node->limit --deep --budget 20m
+  whyperf origin slow --line orders.c:169
 
 The commands of the recordings are run again, in the folder where they ran, with probes at single instructions.
 Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many, --deep
 runs both commands under Valgrind, which does; these runs take many times as long, and at most half of the time that is
 left. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time goes.
 
+Of one recording nothing is compared. Each hop is where most of the values seen at the hop before come from; the chain
+ends if one run does not tell which of several places that is.
+
 exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "whyperf origin (GOOD BAD | FOLDER) (--variable FUNCTION.NAME | --line FILE:LINE) [options]"
-    add_sides(parser, "a good and a bad recording, or the folder that compare made")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--variable", metavar="FUNCTION.NAME", help="the variable, or a field: FUNCTION.pointer->field")
-    what.add_argument("--line", metavar="FILE:LINE", help="what the condition or the calls of that line depend on")
+    parser.usage = (
+        "whyperf origin (GOOD BAD | FOLDER | RECORDING) (--variable FUNCTION.NAME | --line FILE:LINE) [options]"
+    )
+    add_sides(parser, "a good and a bad recording, the folder that compare made, or one recording alone")
+    start = parser.add_mutually_exclusive_group(required=True)
+    start.add_argument("--variable", metavar="FUNCTION.NAME", help="the variable, or a field: FUNCTION.pointer->field")
+    start.add_argument("--line", metavar="FILE:LINE", help="what the condition or the calls of that line depend on")
     parser.add_argument("--module", metavar="NAME", help="the program or library that holds it (default: the program)")
     parser.add_argument("--json", metavar="FILE", help="write the chain as JSON; - prints it instead")
     add_investigating(parser)
@@ -55,21 +62,30 @@ def run(args: argparse.Namespace) -> int:
     from whyperf.report.origin_chain import show_origin
 
     check_deep_hops(args)
-    good, bad = (opened(paths[0], args) for paths in sides(args))
+    alone = _alone(args)
+    good, bad = (opened(path, args) for path in ((alone, alone) if alone else (paths[0] for paths in sides(args))))
     subject = recorded(good, bad, args.output_file)
     start = _start(args, bad, Path(subject.bad.path))
     ends = time.monotonic() + args.budget
     with progress() as shown:
         bounds = ProofBounds(ends, args.most_runs, args.deep)
-        found = follow(start, subject, bounds, saying(shown, ends)).origin
+        found = follow(start, subject, bounds, saying(shown, ends), alone=alone is not None).origin
     if args.json is not None:
         write_text(args.json, origin_json(found), "whyperf origin ... --json -")
     if args.json != "-":
         show_origin(found)
     if not found.hops:
         print(f"whyperf: {found.sentence}", file=sys.stderr)
-        return 3
+        return 3 if alone is None else 4
     return 4 if found.end is ChainEnd.NOT_FOLLOWED else 0
+
+
+def _alone(args: argparse.Namespace) -> Path | None:
+    """The one recording that is named, if it is no folder of compare."""
+    if len(args.recordings) != 1 or args.good or args.bad:
+        return None
+    path = Path(args.recordings[0])
+    return None if any(compared_in(path)) else path
 
 
 def _start(args: argparse.Namespace, bad: Recorded, program: Path) -> Start:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+_ALMOST_ALL = 0.995
+
 
 class HopKind(Enum):
     VARIABLE = "variable"  # where the search began
@@ -31,6 +33,13 @@ class ChainEnd(Enum):
     NOT_FOLLOWED = "not-followed"
 
 
+def supplied(share: float | None) -> str:
+    """Of one run only: how many of the values came from a hop; empty where it is all of them."""
+    if share is None or share == 1:
+        return ""
+    return f"supplied {'over 99%' if share >= _ALMOST_ALL else f'{share:.0%}'} of the values"
+
+
 @dataclass(frozen=True)
 class Hop:
     """One place on the way from where time is paid to where a value was made."""
@@ -42,10 +51,11 @@ class Hop:
     line: int  # 0: unknown
     source: str  # the line's text; empty: unknown
     what: str  # `batch`, `size_window()`, `megabytes << 20`
-    good: str  # values as people write them: `2,731`, `1 to 40`
+    good: str  # values as people write them: `2,731`, `1 to 40`; empty: there is one run only
     bad: str
     sentence: str
     deep: bool = False  # a run under Valgrind led here
+    share: float | None = None  # of one run only: of the values of the hop before, those that came from here
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,7 @@ class Origin:
     turn: int  # the hop where good turns into bad
     runs: int
     seconds: float
+    is_alone: bool = False  # one command was run and nothing compared: there is no turn
     narrows: bool = False  # at the turn many values become few, as with a bad hash: there is no one good value to force
 
 

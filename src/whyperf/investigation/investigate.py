@@ -121,9 +121,15 @@ def measure_of(verdict: Verdict) -> str | None:
 
 
 def follow(
-    start: Start, subject: Subject, bounds: ProofBounds, say: Say, known: KnownPrograms | None = None
+    start: Start,
+    subject: Subject,
+    bounds: ProofBounds,
+    say: Say,
+    known: KnownPrograms | None = None,
+    *,
+    alone: bool = False,
 ) -> FoundOrigin:
-    """`known`: of other chains in the same programs."""
+    """`known`: of other chains in the same programs. `alone`: only the bad one is run."""
     return search(
         start,
         subject.good,
@@ -135,6 +141,7 @@ def follow(
         progress=say,
         deep=bounds.deep,
         known=known,
+        alone=alone,
     )
 
 

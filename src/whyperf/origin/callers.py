@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 
@@ -12,28 +14,36 @@ from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.points import entry_point, holds_float, is_recorded, result_in
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Stop
+from whyperf.origin.supplied import among, narrowed, only_maker, settle
 from whyperf.origin.trail import Trail, TrailStep
-from whyperf.origin.values import EMPTY, ComparedValues, Sample
+from whyperf.origin.values import EMPTY, NOTHING, ComparedValues, Sample
 
 _TAIL_CALLS = 3
+_TOLD = 4  # callers
 _MAIN = "main"
 
 
-def passed(trail: Trail, here: CodeHere, argument: Definition) -> Next:
-    """The caller whose argument differs most, weighed by how often it calls."""
+def passed(trail: Trail, here: CodeHere, argument: Definition, used: ComparedValues) -> Next:
+    """The caller whose argument differs most, weighed by how often it calls; of one run alone, the one that passes most
+    of what is `used`."""
     compared = _by_caller(trail, here, argument)
     if not compared:
         return Stop(ChainEnd.NOT_FOLLOWED, "It is an argument that could not be seen.")
-    best = max(compared, key=lambda one: (compared[one].rank * compared[one].bad.total, compared[one].bad.total))
     register = argument.target if isinstance(argument.target, int) else None
     shown = trail.result(here, argument)
+    shown = narrowed(shown, used) if trail.is_alone else shown
     trail.add(TrailStep(HopKind.ARGUMENT, here.entry, shown, trail.name_after(here, argument), register))
     if here.module.function_name(here.entry.address) == _MAIN:
         return Stop(ChainEnd.OUTSIDE, "It is the number of the program's own arguments, or where they are.")
-    found = call_that_returns_to(trail, BuildSide.BAD, best, here)
-    if isinstance(found, Stop):
-        return found
-    caller, call = found
+    wanted = NOTHING if isinstance(argument.target, StackSlot) else used
+    best = _passes_most(trail, here, argument, wanted) if trail.is_alone else _differs_most(compared)
+    if best is None:
+        places = f": {', '.join(found)}" if (found := _places(trail, here, compared)) else ""
+        return Stop(ChainEnd.NOT_FOLLOWED, f"{len(compared)} calls pass it, none most of the values seen{places}.")
+    call_of = call_that_returns_to(trail, BuildSide.BAD, best, here)
+    if isinstance(call_of, Stop):
+        return call_of
+    caller, call = call_of
     location = argument.target
     if isinstance(location, StackSlot):
         depth = caller.slicer.function.depth[caller.slicer.function.row[call]]
@@ -41,6 +51,28 @@ def passed(trail: Trail, here: CodeHere, argument: Definition) -> Next:
     if location is None:
         return Stop(ChainEnd.NOT_FOLLOWED, "It is passed on a stack whose depth is not known.")
     return Ask(caller.at(call), location, shown)
+
+
+def _differs_most(compared: dict[int, ComparedValues]) -> int:
+    return max(compared, key=lambda one: (compared[one].rank * compared[one].bad.total, compared[one].bad.total))
+
+
+def _passes_most(trail: Trail, here: CodeHere, argument: Definition, used: ComparedValues) -> int | None:
+    entry = trail.evidence.point(here.entry.key)
+    if entry is not None and len(_by_caller(trail, here, argument)) > 1:  # alone, so that all calls are recorded
+        trail.evidence.look_again([entry], "counting who passes it")
+    compared = _by_caller(trail, here, argument)
+    counts = Counter({caller: int(among(one.bad.values, one.size, used).sum()) for caller, one in compared.items()})
+    calls = Counter({caller: one.bad.total for caller, one in compared.items()})
+    most = settle(trail, counts if counts.total() else calls, 0)
+    return only_maker(compared, used) if most is None else most
+
+
+def _places(trail: Trail, here: CodeHere, callers: Iterable[int]) -> list[str]:
+    """The first few, as people write them."""
+    found = [call_that_returns_to(trail, BuildSide.BAD, one, here) for one in islice(callers, _TOLD)]
+    calls = [one for one in found if not isinstance(one, Stop)]
+    return [f"{caller.module.function_name(at)}() in line {caller.module.line(at)[1]}" for caller, at in calls]
 
 
 def _by_caller(trail: Trail, here: CodeHere, argument: Definition) -> dict[int, ComparedValues]:

@@ -19,7 +19,7 @@ def option_of(targets: Targets, content: int) -> str:
     for number, word in enumerate(bad):
         if number and text and _is_text(word, text, bool(zero)):
             before = good[number] if number < len(good) else ""
-            return _option(number, word, before)
+            return _option(number, word, None if targets.is_alone else before)
     for name, value in targets.environment.items():
         if len(text) > 1 and _is_text(value, text, bool(zero)):
             return f"It comes from the environment: {name}."
@@ -36,8 +36,10 @@ def options_that_differ(targets: Targets) -> str:
     return _option(first, bad[first], good[first] if first < len(good) else "")
 
 
-def _option(number: int, word: str, before: str) -> str:
+def _option(number: int, word: str, before: str | None) -> str:
+    """`before`: in good runs, or empty; None: there are none."""
     was = ", as in good runs" if before == word else f", was `{before}`" if before else ", which good runs lack"
+    was = "" if before is None else was
     return f"It is an option of the command line: argument {number} is `{word}`{was}."
 
 

@@ -1,4 +1,5 @@
-"""Pairs of runs, and what they showed so far: each place is looked at once in a good and in a bad run."""
+"""Pairs of runs, and what they showed so far: each place is looked at once in a good and in a bad run. Where there is
+one command alone, only that is run, and the good side of everything is empty."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
 from whyperf.origin.values import EMPTY, Sample, UInt64s
 
 MOST_POINTS = 60
+_ROOM_ALONE = 16384
+"""Records of all places: half of what a run has room for."""
 _TRAPS_TO_COUNT = 100_000
 """A second or two of a run: what it takes to count a few places."""
 
@@ -60,6 +63,8 @@ class Targets:
     programs: tuple[Program, Program]
     lifecycles: tuple[Lifecycle, Lifecycle]
     environment: Mapping[str, str]
+    is_alone: bool = False
+    """Nothing is compared: only the bad one is run."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,10 @@ class OriginEvidence:
         self.unseen: dict[str, None] = {}  # sentences: what runs did not show
 
     @property
+    def is_alone(self) -> bool:
+        return self._targets.is_alone
+
+    @property
     def modules(self) -> tuple[Modules, Modules]:
         return self._known.modules
 
@@ -202,6 +211,8 @@ class OriginEvidence:
         self._observing.progress("asking Valgrind who writes it")
         ends = time.monotonic() + self._left() / 2
         bad = self._writers_of(BuildSide.BAD, reader, offset, size, ends)
+        if self.is_alone:
+            return LastWriters({}, 0), bad
         return self._writers_of(BuildSide.GOOD, reader, offset, size, ends), bad
 
     def _writers_of(self, side: BuildSide, reader: Point, offset: int, size: int, ends: float) -> LastWriters:
@@ -221,7 +232,7 @@ class OriginEvidence:
         )
 
     def _check_runs(self) -> None:
-        if self.runs + 2 > self._bounds.most_runs:
+        if self.runs + (1 if self.is_alone else 2) > self._bounds.most_runs:
             raise OutOfBudgetError("no more runs are allowed")
 
     def _left(self) -> float:
@@ -239,8 +250,12 @@ class OriginEvidence:
     ) -> tuple[Observed, Observed]:
         self._check_runs()
         self._observing.progress(why)
-        good = self._one(BuildSide.GOOD, points, watches, traps)
-        seen = (good, self._one(BuildSide.BAD, points, watches, traps))
+        if self.is_alone:
+            bad = self._one(BuildSide.BAD, points, watches, traps)
+            seen = (_not_run(bad), bad)
+        else:
+            good = self._one(BuildSide.GOOD, points, watches, traps)
+            seen = (good, self._one(BuildSide.BAD, points, watches, traps))
         if self._code.pair_libraries(seen[0].modules, seen[1].modules):  # now it is known where the good run has them
             seen = (self._one(BuildSide.GOOD, points, watches, traps), seen[1])
         for number, point in enumerate(points):
@@ -261,7 +276,7 @@ class OriginEvidence:
             watches=watches[side],
             lifecycle=self._targets.lifecycles[side],
             environment=self._targets.environment,
-            limits=ObservationLimits(traps=traps, seconds=left),
+            limits=ObservationLimits(self._records(len(points)), traps, seconds=left),
         )
         if found.failure is not None:
             raise found.failure
@@ -271,6 +286,12 @@ class OriginEvidence:
         if any(site is None for site in sites):
             found = _spread(found, [site is not None for site in sites])
         return found
+
+    def _records(self, points: int) -> int:
+        """Of each place, before only every second hit is recorded: of one run alone as many as there is room for, since
+        shares would be wrong where code takes turns."""
+        usual = ObservationLimits.records
+        return max(usual, _ROOM_ALONE // max(1, points)) if self.is_alone else usual
 
     def _used_up(self) -> OutOfBudgetError:
         return OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")
@@ -284,6 +305,13 @@ class OriginEvidence:
 
 def _looked(observed: Observed, number: int) -> Looked:
     return Looked(observed.of(number), observed.hits[number], observed.complete[number])
+
+
+def _not_run(other: Observed) -> Observed:
+    """In place of a run that is not made: nothing is known of any site."""
+    many = len(other.hits)
+    nothing = replace(other, records=other.records[:0], writes=other.writes[:0])
+    return replace(nothing, hits=(0,) * many, complete=(False,) * many, placed=(False,) * many)
 
 
 def _spread(found: Observed, there: Sequence[bool]) -> Observed:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.debuginfo.slices.module import SourcePlace
-from whyperf.diagnose.origin import ChainEnd, Hop, HopKind
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, supplied
 from whyperf.origin.program_code import SYSTEM_SOURCES
-from whyperf.origin.shown import shown, shown_count, shown_places, shown_shares
+from whyperf.origin.shown import shown, shown_alone, shown_count, shown_places, shown_shares
 from whyperf.origin.trail import TrailStep
 from whyperf.origin.values import ComparedValues
 
@@ -116,13 +117,17 @@ def texts_of(compared: ComparedValues, counts: bool) -> tuple[str, str]:
     return shown(compared.good, compared.size), shown(compared.bad, compared.size)
 
 
-def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
+def as_hop(group: Grouped, read_line: ReadLine, *, is_alone: bool = False) -> Hop:
     step, place = named(group), group.place
     good, bad = texts_of(step.compared, step.counts)
-    if good == bad and not step.counts:
+    if is_alone:
+        good, bad = "", shown_alone(step.compared.bad, step.compared.size)
+    elif good == bad and not step.counts:
         good, bad = _told_apart(step.compared, good, bad)
     source = read_line(place.file, place.line).strip()
     is_deep = any(one.deep for one in group.steps)
+    share = math.prod(one.share for one in group.steps)
+    part = f" It {supplied(share)} seen before." if share < 1 else ""
     what = _what(step, source, place)
     where = f"{place.function}, {place.file.rpartition('/')[2]}:{place.line}" if place.line else place.function
     return Hop(
@@ -135,8 +140,9 @@ def as_hop(group: Grouped, read_line: ReadLine) -> Hop:
         what=what,
         good=good,
         bad=bad,
-        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}",
+        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}{part}",
         deep=is_deep,
+        share=share if is_alone else None,
     )
 
 
@@ -152,7 +158,7 @@ def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
         return f"{step.callee}()"
     if step.kind is HopKind.ENTERED:
         return f"{step.name or place.function}()"
-    if not step.name and source.startswith("return "):
+    if not step.name and source.startswith("return ") and step.kind is not HopKind.VARIABLE:
         return f"{place.function}()"
     return step.name or _statement(source)
 
@@ -168,11 +174,12 @@ def _sentence(step: TrailStep, what: str, good: str, bad: str) -> str:
     if step.changed is not None:
         return f"The code of `{what}` is not the same in both builds"
     subject = f"`{what}` {_verb(step, what)}"
+    was = f", was {good}" if good else ""
     if step.compared.only_addresses and good == bad and not step.counts:
         return f"{subject} other addresses"
     if step.name or step.counts or what.endswith("()"):
-        return f"{subject} {bad}, was {good}"
-    return f"{bad}, was {good}: `{what}`" if what else f"{bad}, was {good}"
+        return f"{subject} {bad}{was}"
+    return f"{bad}{was}: `{what}`" if what else f"{bad}{was}"
 
 
 def _verb(step: TrailStep, what: str) -> str:

@@ -1,4 +1,5 @@
-"""Where no observed run tells who wrote what is read: a good and a bad run under Valgrind say which instructions did.
+"""Where no observed run tells who wrote what is read: a good and a bad run under Valgrind, or one alone, say
+which instructions did.
 
 They tell who, not what: the values of those instructions are then observed as everywhere else. Of several writers, the
 one is followed by which most of the difference between what was read comes about.
@@ -22,6 +23,7 @@ from whyperf.origin.evidence import MOST_POINTS
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, WriterUnknown
+from whyperf.origin.supplied import most_of, settle
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import DIFFERS, NOTHING, POINTER, ComparedValues, Sample
 from whyperf.origin.written_by import NOT_UNDERSTOOD, is_rarer, stored
@@ -71,7 +73,10 @@ def shown_by_valgrind(trail: Trail, read: Read, unknown: WriterUnknown) -> Next:
     if not writers:
         return Stop(ChainEnd.NOT_FOLLOWED, f"{unknown.sentence} {_nobody(counted[BuildSide.BAD])}")
     before = len(trail.steps)
-    found = _follow(trail, read, _chosen(writers, read))
+    writer = _writes_most(trail, read, writers, counted[BuildSide.BAD]) if trail.is_alone else _chosen(writers, read)
+    if writer is None:
+        return Stop(ChainEnd.NOT_FOLLOWED, f"{unknown.sentence} Under Valgrind nobody was seen to write most of it.")
+    found = _follow(trail, read, writer)
     trail.steps[before : before + 1] = [replace(one, deep=True) for one in trail.steps[before : before + 1]]
     return found
 
@@ -174,10 +179,24 @@ def _chosen(writers: Sequence[_Writer], read: Read) -> _Writer:
     return max(writers, key=lambda one: (one.values is None, one.shares[BuildSide.BAD]))
 
 
+def _writes_most(trail: Trail, read: Read, writers: Sequence[_Writer], counted: LastWriters) -> _Writer | None:
+    """Of one run alone; None: nobody writes more than any other. A call copies other things as well: only those count
+    who could have written such values, and their share says nothing."""
+    located = _located(trail, read, BuildSide.BAD, counted)
+    could = [one for one in writers if one.values is None or _in_common(one.values, read)]
+    mine = {(one.here.module.path, one.address): one for one in could}
+    counts = Counter({key: loads for key, loads in located.items() if key in mine})
+    unknown = counted.unwritten + sum(counted.loads.values()) - counts.total()
+    most = most_of(counts) if read.definition is None else settle(trail, counts, unknown)
+    return None if most is None else mine[most]
+
+
 def _follow(trail: Trail, read: Read, writer: _Writer) -> Next:
     here, store = writer.here, writer.store
     if store is None:
         return _through_call(trail, read, here, writer.address)
+    if trail.is_alone:
+        return stored(trail, read, here, store, (None, None))
     if writer.values is None or writer.values.differs:
         return stored(trail, replace(read, compared=writer.values or read.compared), here, store, (None, None))
     trail.count([(here, store)], "counting writes")

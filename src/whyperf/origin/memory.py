@@ -22,6 +22,7 @@ from whyperf.origin.evidence import Looked, Targets, WatchedWrites
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer, WriterUnknown
+from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import odd_reads, stored_within_run
@@ -31,6 +32,7 @@ _WATCHED_BYTES = 8
 _ELSEWHERE = 2
 """Further addresses that are watched: processors watch four."""
 _APART = 64  # bytes
+_NOBODY = (Path(), 0)
 _SURELY_ADDED = 8192
 """Bytes of the environment at most: what nobody wrote to is hardly the frame of a function."""
 
@@ -47,6 +49,11 @@ _SOMETHING_ELSE = WriterUnknown(
     ChainEnd.NOT_FOLLOWED,
     "The last write that was seen there is not what was read. It belonged to another object, and there are too many "
     "writes to see all of them.",
+)
+
+_SEVERAL_WRITERS = WriterUnknown(
+    ChainEnd.NOT_FOLLOWED,
+    "One run does not tell who wrote most of what is read: it lies at more addresses than can be watched.",
 )
 
 
@@ -89,7 +96,8 @@ def _beside(reader: Point | None, one: Definition) -> int | None:
 def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     bad_address = read.addresses[BuildSide.BAD]
     if bad_address is None:
-        return WriterUnknown(ChainEnd.NOT_FOLLOWED, "Its address could not be seen in bad runs.")
+        where = "" if trail.is_alone else " in bad runs"
+        return WriterUnknown(ChainEnd.NOT_FOLLOWED, f"Its address could not be seen{where}.")
     if is_start_text(targets, bad_address):
         return Stop(
             ChainEnd.OUTSIDE, options_that_differ(targets) or "It is an argument or the environment of the program."
@@ -105,7 +113,37 @@ def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     return _by_writers(trail, read, watched, targets)
 
 
+def _by_most_writes(trail: Trail, read: Read, writes: Rows, targets: Targets) -> Next:
+    """Of one run alone: who wrote most of what was read, by those addresses that were watched."""
+    side = BuildSide.BAD
+    looked = trail.evidence.looked(read.reader.key, side)
+    rows = np.zeros(0, RECORD) if looked is None else looked.rows
+    writers: dict[tuple[Path, int], Writer | None] = {}
+    counts: Counter[tuple[Path, int]] = Counter()
+    for number, address in enumerate((read.addresses[side], *read.elsewhere[side])):
+        mine = writes[writes["watch"] == number]
+        for one in np.flatnonzero(read.selects(rows, address or 0)):
+            last = _last_of(trail, read, side, rows[one : one + 1], mine, address=address or 0)
+            writer = _of_same_member(trail, read, last)
+            if last is None or writer is not None:
+                key = _NOBODY if writer is None else writer.at.key
+                writers.setdefault(key, writer)
+                counts[key] += 1
+    most = settle(trail, counts, len(rows) - counts.total())
+    if most is None:
+        found = stored_within_run(trail, read)
+        return _SEVERAL_WRITERS if isinstance(found, WriterUnknown) and len(counts) else found
+    writer = writers[most]
+    if writer is None:
+        return never_written(trail, read, targets)
+    if not trail.code.is_program(writer.at.module):
+        return copied_into(trail, replace(read, addresses=(None, writer.address)))
+    return follow_writers(trail, read, None, writer)
+
+
 def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targets) -> Next:
+    if trail.is_alone:
+        return _by_most_writes(trail, read, watched.writes(BuildSide.BAD), targets)
     reads = [_reads_again(trail, read, side) for side in BuildSide]
     if not len(reads[BuildSide.BAD]):
         return stored_within_run(trail, read)

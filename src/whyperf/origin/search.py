@@ -1,10 +1,11 @@
-"""The search: from a start back to where a value was made, in pairs of good and bad runs."""
+"""The search: from a start back to where a value was made, in pairs of good and bad runs, or in runs of one command."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from whyperf.collect.dependences.last_writers import last_writers
@@ -18,12 +19,13 @@ from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, Ori
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
 from whyperf.origin.last_writers import shown_by_valgrind
+from whyperf.origin.made_of import constant, values_of_line
 from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
 from whyperf.origin.spreadable import SpreadableSite, spreadable_sites
-from whyperf.origin.starts import Start, StartAtCalls, StartingPoint, calls_at, starting_points
+from whyperf.origin.starts import Start, StartAtCalls, StartAtLine, StartingPoint, calls_at, starting_points
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
 from whyperf.origin.within_function import explain
@@ -33,6 +35,9 @@ _MOST_STARTS = 3
 _MORE = 1.1
 """From what ratio on a place is passed more often."""
 _MOST_STEPS = 40
+_AS_OFTEN = (
+    "It is read as often in several places (lines {lines}), made by other code each time: one run tells no more."
+)
 
 
 @dataclass(frozen=True)
@@ -67,25 +72,29 @@ def search(
     observe: Observe = observe_run,
     deep: bool = False,
     known: KnownPrograms | None = None,
+    alone: bool = False,
 ) -> FoundOrigin:
     """Who set the value that decides at `start`? Good and bad runs are compared at every hop. `known`: of searches in
-    the same programs. `deep`: where they do not tell who wrote to memory, the programs are run under Valgrind."""
+    the same programs. `deep`: where they do not tell who wrote to memory, the programs are run under Valgrind. `alone`:
+    only the bad program is run, and nothing is compared; the hops are who supplied most of the values."""
     begun = time.monotonic()
     known = known or KnownPrograms(good, bad)
     code = known.code
-    targets = Targets((good, bad), lifecycles, environment)
+    targets = Targets((good, bad), lifecycles, environment, alone)
     bounds = Bounds(most_runs, begun + budget_s, budget_s)
     evidence = OriginEvidence(
         code, targets, bounds, Observing(observe, progress, last_writers if deep else None), known.places
     )
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
-    few = where_many_become_few(groups, stop.end)
+    few = None if alone else where_many_become_few(groups, stop.end)
+    turns = 0 if alone else turn(groups, stop.end) if few is None else few
     origin = Origin(
-        hops=tuple(as_hop(one, read_line) for one in groups),
+        hops=tuple(as_hop(one, read_line, is_alone=alone) for one in groups),
         end=stop.end,
         sentence=" ".join((stop.sentence, *evidence.unseen)),
-        turn=turn(groups, stop.end) if few is None else few,
+        turn=turns,
+        is_alone=alone,
         runs=evidence.runs,
         seconds=time.monotonic() - begun,
         narrows=few is not None,
@@ -115,6 +124,13 @@ def _best_way(
     )
     if not differing:
         return trail, _by_counts(trail, points, targets)
+    if trail.is_alone and isinstance(start, StartAtLine):
+        one_value = values_of_line(trail, differing)
+        if isinstance(one_value, Stop):
+            return trail, one_value
+        differing = one_value
+    if trail.is_alone and (tied := _tied(trail, differing)):
+        return trail, tied
     ways = []
     for point in _apart(differing)[:_MOST_STARTS]:
         way = Trail(code, evidence)
@@ -122,6 +138,14 @@ def _best_way(
         if _leads_somewhere(*ways[-1]) or evidence.runs > most_runs // 2:
             break
     return max(ways, key=lambda way: (_leads_somewhere(*way), len(grouped(way[0].steps, read_line))))
+
+
+def _tied(trail: Trail, points: list[StartingPoint]) -> Stop | None:
+    """Of one run alone: the value is read as often in two places, and made by others in each."""
+    first, *others = _apart(points)
+    tied = [one for one in (first, *others) if _worth(trail, one) == _worth(trail, first)]
+    lines = ", ".join(str(one.here.module.line(one.definition.address)[1]) for one in tied)
+    return None if len(tied) < 2 else Stop(ChainEnd.NOT_FOLLOWED, _AS_OFTEN.format(lines=lines))
 
 
 def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:
@@ -172,14 +196,15 @@ def _from(trail: Trail, best: StartingPoint, targets: Targets) -> Stop:
     return walk_back(trail, Ask(best.here.at(address), wanted.location, compared), targets)
 
 
-def _worth(trail: Trail, point: StartingPoint) -> tuple[float, int]:
+def _worth(trail: Trail, point: StartingPoint) -> tuple[float, int, int]:
     """Differing values first, then how the place uses them; addresses only where there is nothing else."""
     compared = compared_at(trail, point)
     if not len(compared.bad.values):
-        return 0.0, 0
+        return 0.0, 0, 0
+    hits = compared.bad.total if trail.is_alone else 0
     if compared.only_addresses:
-        return 0.01, point.preference
-    return compared.rank, point.preference
+        return 0.01, point.preference, hits
+    return 1.0 if trail.is_alone else compared.rank, point.preference, hits
 
 
 def compared_at(trail: Trail, point: StartingPoint) -> ComparedValues:
@@ -192,6 +217,8 @@ def compared_at(trail: Trail, point: StartingPoint) -> ComparedValues:
 def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> Stop:
     """Values are the same: then why the place is passed more often, if it is."""
     counts = [trail.counts(one.here, one.definition) for one in points]
+    if trail.is_alone:
+        return Stop(ChainEnd.NOT_FOLLOWED, "None of the code that reads it ran.")
     if not any(bad for _, bad in counts):
         return Stop(ChainEnd.NOT_FOLLOWED, "None of the code that reads it ran in bad runs.")
     best = max(range(len(points)), key=lambda row: counts[row][1] / max(1, counts[row][0]))
@@ -247,6 +274,7 @@ def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets
     if ("control", question.here.module.path, question.address) in trail.asked:
         return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
     trail.asked.add(("control", question.here.module.path, question.address))
-    found = decided(trail, question.here, question.address)
+    tells = constant if trail.is_alone else partial(decided, trail)
+    found = tells(question.here, question.address)
     nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
     return question.otherwise if nothing and question.otherwise is not None else found

@@ -10,6 +10,7 @@ from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenl
 
 _FEW = 3
 _MOSTLY = 0.9
+_RARE = 0.01
 
 
 def shown(sample: Sample, size: int) -> str:
@@ -25,6 +26,21 @@ def shown(sample: Sample, size: int) -> str:
         *first, last = _each(sample, size)
         return f"{', '.join(first)} or {last}" if first else last
     return _range(sample, size)
+
+
+def shown_alone(sample: Sample, size: int) -> str:
+    """Of one run: the commonest value, its share, and how many different ones were seen; the range where none is
+    common."""
+    histogram = sample.histogram
+    if not len(sample.values) or sample.is_text or (len(histogram) == 1 and POINTER not in histogram):
+        return shown(sample, size)
+    different = len(np.unique(sample.values))
+    if len(histogram) == 1:
+        return "an address" if different == 1 else f"{different:,} addresses seen"
+    (commonest, count), *_ = histogram.most_common(1)
+    share = count / histogram.total()
+    most = f"{_key(commonest, sample, size)} in {share:.0%}" if share >= _RARE else _range(sample, size)
+    return f"{most}, {different:,} values seen"
 
 
 def _range(sample: Sample, size: int) -> str:

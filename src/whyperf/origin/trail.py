@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whyperf.debuginfo.machines.operations import VECTOR
@@ -50,6 +50,9 @@ class TrailStep:
     changed: SourcePlace | None = None
     """The source function whose code differs between the builds, where that is why the way ends here."""
 
+    share: float = 1.0
+    """Of one run alone: of the values of the step before, those that came from here."""
+
     @property
     def is_at_entry(self) -> bool:
         """Whether it stands for a function as a whole."""
@@ -66,8 +69,15 @@ class Trail:
     asked: set[object] = field(default_factory=set)
     otherwise: Stop | None = None
     """Why the way ends that is certain, should it be lost from here on."""
+    _share: float = 1.0
+    """Of the next step."""
     _beside: dict[tuple[Path, int, Location | None], Point] = field(default_factory=dict)
     """Points of definitions that share their instruction with another one that is looked at."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one run only, with nothing to compare."""
+        return self.evidence.is_alone
 
     def here(self, at: CodeAddress) -> CodeHere | None:
         slicer = at.slicer
@@ -87,7 +97,7 @@ class Trail:
         for here, one in wanted:
             entry = Point(here.module.path, here.slicer.function.entry, is_entry=True)
             entries[entry.key] = entry
-            point = self._point(here, one)
+            point = self.point(here, one)
             if point is None:
                 continue
             taken = points.get(point.key) or self.evidence.point(point.key)
@@ -102,10 +112,11 @@ class Trail:
         self.evidence.look(points.values(), why, most)
 
     def count(self, wanted: Iterable[tuple[CodeHere, Definition]], why: str) -> None:
-        points = [self._point(here, one) for here, one in wanted]
+        points = [self.point(here, one) for here, one in wanted]
         self.evidence.count([one for one in points if one is not None], why)
 
-    def _point(self, here: CodeHere, one: Definition) -> Point | None:
+    def point(self, here: CodeHere, one: Definition) -> Point | None:
+        """Where it is looked at; None: nowhere."""
         beside = self._beside.get((here.module.path, one.address, one.target))
         return beside if beside is not None else point_of(here.entry, here.slicer, one)
 
@@ -121,12 +132,12 @@ class Trail:
         return point
 
     def is_seen(self, here: CodeHere, one: Definition) -> bool:
-        point = self._point(here, one)
+        point = self.point(here, one)
         return point is None or self.evidence.serves(point)
 
     def result(self, here: CodeHere, one: Definition) -> ComparedValues:
         """What a definition made."""
-        point = self._point(here, one)
+        point = self.point(here, one)
         beside = (here.module.path, one.address, one.target) in self._beside
         register = one.target if isinstance(one.target, int) and one.target >= 0 else None
 
@@ -174,7 +185,7 @@ class Trail:
         return ComparedValues(good, bad, one.memory.size if one.memory is not None else 8)
 
     def counts(self, here: CodeHere, one: Definition) -> tuple[int, int]:
-        point = self._point(here, one)
+        point = self.point(here, one)
         found = [None if point is None else self.evidence.looked(point.key, side) for side in BuildSide]
         good, bad = (0 if each is None else each.total for each in found)
         return good, bad
@@ -201,7 +212,12 @@ class Trail:
         return "" if variables is None else variables.name_of(address, location)
 
     def add(self, step: TrailStep) -> None:
-        self.steps.append(step)
+        self.steps.append(replace(step, share=self._share))
+        self._share = 1.0
+
+    def supplies(self, share: float) -> None:
+        """Notes that so many of the values come from where the way goes on."""
+        self._share *= share
 
     def add_decision(self, here: CodeHere, test: Definition, wanted: Input | None) -> None:
         """A comparison, by the input that differs; None: what it reads from memory."""

@@ -14,9 +14,11 @@ from whyperf.origin.callers import passed
 from whyperf.origin.changed import changed_in
 from whyperf.origin.choosing import Through, choose, choose_address, input_of, is_step
 from whyperf.origin.evidence import Targets
-from whyperf.origin.points import Point
+from whyperf.origin.made_of import made_of_itself, supplying_input
+from whyperf.origin.points import Point, result_in
 from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
 from whyperf.origin.returned import callee_of, library_end, points_of_call
+from whyperf.origin.supplied import Use, held_before, narrowed, supplier
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
 
@@ -50,7 +52,7 @@ def explain(trail: Trail, ask: Ask, targets: Targets) -> Next:
         return Stop(ChainEnd.NOT_FOLLOWED, "No instruction was found that makes it.")
     if not all(trail.is_seen(here, one) for one in made):
         _look(trail, here, made, _INNER_DEPTH)
-    within = _Within(trail, here, made, ask.compared, targets)
+    within = _Within(trail, here, made, ask.compared, held_before(ask.at, ask.location), targets)
     while (found := within.step()) is None:
         pass
     return found
@@ -124,27 +126,45 @@ class _Within:
     made: Sequence[Definition]
     used: ComparedValues
     """What the place held that the definitions make."""
+    use: Use
+    """That place."""
     targets: Targets
     _visited: set[tuple[object, Definition]] = field(default_factory=set)
 
     def step(self) -> Next | None:
         """None: one further back."""
         trail, here = self.trail, self.here
-        one = choose(trail, here, self.made) or self._made_in_rounds()
+        one = self._chosen()
+        if isinstance(one, Stop):
+            return one
         if one is None:
             return self._alike()
         if one.kind is DefinitionKind.ARGUMENT:
-            return passed(trail, here, one)
+            return passed(trail, here, one, self.used)
         if (here.module.path, one) in self._visited:
-            return AskControl(here, one.address)
+            return made_of_itself(here, one.address) if trail.is_alone else AskControl(here, one.address)
         self._visited.add((here.module.path, one))
         return self._enter(one) if one.kind is DefinitionKind.RETURNED else self._follow(one)
+
+    def _chosen(self) -> Definition | Stop | None:
+        """Of what makes the value; None: it is the same in good and bad runs."""
+        if self.trail.is_alone:
+            found = supplier(self.trail, self.here, self.use, self.made, self.used)
+            if isinstance(found, Stop):
+                return found
+            one, self.used = found
+            return one
+        return choose(self.trail, self.here, self.made) or self._made_in_rounds()
 
     def _follow(self, one: Definition) -> Next | None:
         trail, here = self.trail, self.here
         if one.kind is not DefinitionKind.TEST:
             trail.add_result(here, one, _KINDS[one.kind], self._what_it_makes(one))
-        if one.kind in (DefinitionKind.CONSTANT, DefinitionKind.UNKNOWN) or self._runs_in_bad_only(one):
+        if one.kind is DefinitionKind.CONSTANT:
+            return AskControl(here, one.address)
+        if trail.is_alone:
+            return self._through(one)
+        if one.kind is DefinitionKind.UNKNOWN or self._runs_in_bad_only(one):
             return AskControl(here, one.address)
         if heads := _heads(trail, here, one):
             self.made = heads
@@ -159,6 +179,9 @@ class _Within:
     def _what_it_makes(self, one: Definition) -> ComparedValues:
         """As it is used, where the definition ran on one side only or makes it round by round of a loop."""
         made = self.trail.result(self.here, one)
+        if self.trail.is_alone:
+            as_used = one.kind is DefinitionKind.RETURNED and bool(len(self.used.bad.values))
+            return self.used if as_used or not len(made.bad.values) else narrowed(made, self.used)
         in_rounds = one.kind is DefinitionKind.COMPUTE and bool(self.used.rank) and is_step(self.here, one)
         return self.used if in_rounds or not made.is_on_both_sides else made
 
@@ -178,10 +201,11 @@ class _Within:
     def _through(self, one: Definition) -> Next | None:
         """To what made the input that differs."""
         trail, here = self.trail, self.here
-        wanted = input_of(trail, here, one)
-        if wanted is Through.NOTHING and not all(
-            trail.input(here, one, each).is_on_both_sides for each in _numbers(one)
-        ):
+        wanted = supplying_input(trail, here, one) if trail.is_alone else input_of(trail, here, one)
+        if isinstance(wanted, Stop):
+            return wanted
+        unseen = not all(trail.input(here, one, each).is_on_both_sides for each in _numbers(one))
+        if wanted is Through.NOTHING and unseen and not trail.is_alone:
             return Stop(ChainEnd.NOT_FOLLOWED, "It is made of a number in a vector register that could not be seen.")
         if wanted is Through.NOTHING:
             return AskControl(here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
@@ -193,8 +217,9 @@ class _Within:
         compared = trail.input(here, one, wanted)
         if not made or any(not trail.is_seen(here, each) for each in made):
             return Ask(here.at(one.address), wanted.location, compared)
+        self.use = held_before(here.at(one.address), wanted.location)
         if wanted.location == FLAGS:
-            self.made = _compared(here, made)
+            self.made = made if trail.is_alone else _compared(here, made)
         else:
             self.made, self.used = made, compared
         return None
@@ -224,7 +249,11 @@ class _Within:
         trail.asked.add(("returned", inner.entry.key))
         if not all(trail.is_seen(inner, each) for each in made):
             _look(trail, inner, made, _INNER_DEPTH - 1)
-        self.here, self.made, self.used = inner, made, trail.result(here, one)
+        behind = trail.point(here, one)
+        if behind is not None:  # else it is what this function returns, too
+            self.use = Use(behind, lambda rows: result_in(rows, one))
+        used = self._what_it_makes(one) if trail.is_alone else trail.result(here, one)
+        self.here, self.made, self.used = inner, made, used
         return None
 
 

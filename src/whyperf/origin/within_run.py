@@ -14,9 +14,10 @@ from whyperf.origin.evidence import MOST_POINTS
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress, is_of_system
 from whyperf.origin.questions import Next, Read, Writer, WriterUnknown
+from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import odd
-from whyperf.origin.written_by import follow_writers, member_of
+from whyperf.origin.written_by import could_write, follow_writers, member_of
 
 _SCAN_S = 5.0
 _MATCHED = 64  # reads
@@ -36,7 +37,10 @@ def stored_within_run(trail: Trail, read: Read) -> Next:
     good, bad = writers
     if bad is None:
         return WriterUnknown(
-            ChainEnd.NOT_FOLLOWED, "None of the stores to such a member wrote to the address that is read."
+            ChainEnd.NOT_FOLLOWED,
+            "None of the stores to such a member was seen to write most of what is read."
+            if trail.is_alone
+            else "None of the stores to such a member wrote to the address that is read.",
         )
     return follow_writers(trail, read, good, bad)
 
@@ -70,7 +74,9 @@ def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Write
     bias = next((one for path, one in trail.evidence.modules[side] if path == str(module.path)), 0)
     found: Counter[int] = Counter()
     rows: dict[int, Writer] = {}
-    for seen in odd_reads(read, looked.rows, side)[:_MATCHED]:
+    reads = odd_reads(read, looked.rows, side)
+    reads = reads[:: max(1, len(reads) // _MATCHED)] if trail.is_alone else reads[:_MATCHED]
+    for seen in reads:
         address, order = int(seen["memory_address"]), int(seen["order"])
         last: tuple[int, int] | None = None
         for store in stores:
@@ -81,6 +87,10 @@ def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Write
             if len(mine) and (last is None or int(writes.rows["order"][mine[-1]]) > last[0]):
                 last = int(writes.rows["order"][mine[-1]]), store
                 rows[store] = Writer(CodeAddress(module, store), writes.rows["registers"][mine[-1]], address, bias)
-        if last is not None:
-            found[last[1]] += 1
+        if last is None or (trail.is_alone and not could_write(trail, rows[last[1]], int(seen["memory"]), read.size)):
+            continue
+        found[last[1]] += 1
+    if trail.is_alone:
+        most = settle(trail, found, len(reads) - found.total())
+        return None if most is None else rows[most]
     return rows[found.most_common(1)[0][0]] if found else None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector
+from whyperf.origin.made_of import made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
@@ -105,22 +108,31 @@ def stored(
     name = trail.name_after(here, store) or read.name
     general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
     register = general[0].location if len(general) == 1 and not store.reads_memory else None
+    if trail.is_alone:
+        trail.look([(here, store)], "looking at what is written")
+        written = narrowed(trail.result(here, store), read.compared)
+        read = replace(read, compared=written) if len(written.bad.values) else read
     trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
     if ("stored", here.module.path, store.address) in trail.asked:
-        return AskControl(here, store.address)
+        return made_of_itself(here, store.address) if trail.is_alone else AskControl(here, store.address)
     trail.asked.add(("stored", here.module.path, store.address))
     if any(one.location >= VECTOR for one in store.inputs):
         return copied_by_vector(read, here, store, writers)
     if not general:
         return AskControl(here, store.address)
-    if store.reads_memory:
-        trail.look([(here, store)], "looking at what is added")
-        differing = [one for one in general if trail.input(here, store, one).differs]
-        if not differing:
-            return AskControl(here, store.address)
-        return Ask(here.at(store.address), differing[0].location, trail.input(here, store, differing[0]))
-    counted = _counted(trail, here, store, general[0])
+    counted = _added(trail, here, store, general) if store.reads_memory else _counted(trail, here, store, general[0])
     return counted or Ask(here.at(store.address), general[0].location, read.compared)
+
+
+def _added(trail: Trail, here: CodeHere, store: Definition, general: list[Input]) -> Next:
+    """To what memory held: what, or how often."""
+    if trail.is_alone:
+        return made_of_itself(here, store.address)
+    trail.look([(here, store)], "looking at what is added")
+    differing = [one for one in general if trail.input(here, store, one).differs]
+    if not differing:
+        return AskControl(here, store.address)
+    return Ask(here.at(store.address), differing[0].location, trail.input(here, store, differing[0]))
 
 
 def _counted(trail: Trail, here: CodeHere, store: Definition, value: Input) -> Next | None:
@@ -131,6 +143,8 @@ def _counted(trail: Trail, here: CodeHere, store: Definition, value: Input) -> N
         from_itself = [each for each in one.inputs if _loads(here, one, each, store)]
         if not from_itself:
             continue
+        if trail.is_alone:
+            return made_of_itself(here, store.address)
         trail.look([(here, one)], "looking at what is added")
         others = [each for each in one.inputs if each not in from_itself and each.location != FLAGS]
         differing = [each for each in others if trail.input(here, one, each).differs]

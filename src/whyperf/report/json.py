@@ -157,10 +157,10 @@ def origin_json(origin: Origin) -> str:
 
 def _origin(origin: Origin) -> dict[str, Any]:
     return {
-        "hops": to_plain(origin.hops),
+        "hops": [to_plain(hop) | {"good": None if origin.is_alone else hop.good} for hop in origin.hops],
         "end": origin.end.value,
         "sentence": origin.sentence,
-        "turn": origin.turn,
+        "turn": None if origin.is_alone else origin.turn,
         "narrows": origin.narrows,
         "runs": origin.runs,
         "seconds": origin.seconds,

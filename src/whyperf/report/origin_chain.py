@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding
+from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, supplied
 from whyperf.diagnose.verdict import Suspect
 from whyperf.report.console import ReportConsole
 from whyperf.report.glyphs import Glyphs, encodable, glyphs_for
@@ -46,13 +46,14 @@ def origin_chain(suspect: Suspect, width: int, glyphs: Glyphs) -> Iterator[Text]
 
 def _chain(origin: Origin, width: int, glyphs: Glyphs) -> Iterator[Text]:
     if origin.hops:
-        yield Text(f"{_INDENT}Where it comes from", "bold").append(f" ({origin.runs} runs)", "dim")
+        runs = f"{origin.runs} {'run' if origin.runs == 1 else 'runs'}{' of one command' if origin.is_alone else ''}"
+        yield Text(f"{_INDENT}Where it comes from", "bold").append(f" ({runs})", "dim")
         yield from _hops(origin, width, glyphs)
     yield from _wrapped(origin.sentence, width, "")
 
 
 def _hops(origin: Origin, width: int, glyphs: Glyphs) -> Iterator[Text]:
-    """A row each: where, what, its value in bad runs and in good ones; below it the source."""
+    """A row each: where, what, its value in bad runs and in good ones, if any; below it the source."""
     wheres = [where(hop) for hop in origin.hops]
     name_width = min(max(len(printable(hop.function)) for hop in origin.hops), width // 4)
     where_width = min(max(map(len, wheres)), width // 4)
@@ -65,7 +66,7 @@ def _hops(origin: Origin, width: int, glyphs: Glyphs) -> Iterator[Text]:
         yield row.append(first)
         for other in others:
             yield Text(indent + other)
-        turns = _TURN if number == origin.turn and number else ""
+        turns = _TURN if number == origin.turn and number and not origin.is_alone else ""
         if hop.source.strip() or turns:
             below = f"{_INDENT}   {glyphs.rule} "
             source = cut(printable(hop.source.strip()), width - len(below) - len(turns), glyphs.dots)
@@ -89,5 +90,7 @@ def where(hop: Hop) -> str:
 
 
 def said(hop: Hop) -> str:
-    by = " (by a run under Valgrind)" if hop.deep else ""
-    return f"{hop.what}: {hop.bad}, was {hop.good}{by}"
+    by = "by a run under Valgrind" if hop.deep else ""
+    was = f", was {hop.good}" if hop.good else ""
+    how = ", ".join(one for one in (supplied(hop.share), by) if one)
+    return f"{hop.what}: {hop.bad}{was}{f' ({how})' if how else ''}"
