@@ -1,5 +1,4 @@
-"""A verdict with its cause: who set the value comes before who pays for it, if forcing it has shown that, or if many
-values become few there."""
+"""A verdict with its cause: who set the value comes before who pays for it, if forcing it has shown that."""
 
 from __future__ import annotations
 
@@ -20,13 +19,11 @@ def with_cause(
     settled = next((one for one in tried if one.proof.finding in SETTLED), None)
     proofs = [one.proof for one in tried] + ([] if settled is not None else [*beside])
     followed = replace(payer, origin=origin, proofs=tuple(dict.fromkeys(proofs)))
-    if settled is None and not origin.narrows:
-        return ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
-    maker = origin.hops[origin.turn if settled is None else settled.hop]
-    why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
     if settled is None:
-        why = f"{why} Many values become few here, so no single good value can be forced: this is not proven."
-    return _led_by(verdict, payer, followed, maker, why, proof=None if settled is None else settled.proof)
+        return ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
+    maker = origin.hops[settled.hop]
+    why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
+    return _led_by(verdict, payer, followed, maker, why, proof=settled.proof)
 
 
 def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
@@ -50,7 +47,7 @@ def _difference(proof: Proof) -> str:
 
 
 def _led_by(
-    verdict: Verdict, payer: Suspect, followed: Suspect, maker: Hop | Proof, why: str, *, proof: Proof | None
+    verdict: Verdict, payer: Suspect, followed: Suspect, maker: Hop | Proof, why: str, *, proof: Proof
 ) -> Verdict:
     """With the maker first: a suspect already, or a new one that answers for what the payer was charged with. `proof`:
     what settled that it is the cause."""
@@ -60,19 +57,18 @@ def _led_by(
     known = next((one for one in others if one.function == maker.function), None)
     if known is not None:
         told = replace(known, origin=followed.origin, proofs=followed.proofs)
-        pays = payer if proof is None else paying(payer, maker)
-        rest = [pays if one is payer else one for one in verdict.suspects if one is not known]
+        rest = [paying(payer, maker) if one is payer else one for one in verdict.suspects if one is not known]
         return ranked(verdict, [_settled(told, proof), *rest])
     cause = suspect_at(maker, followed, why, "origin")
     return ranked(verdict, [_settled(cause, proof), paying(payer, maker), *others])
 
 
-def _settled(suspect: Suspect, proof: Proof | None) -> Suspect:
+def _settled(suspect: Suspect, proof: Proof) -> Suspect:
     """It answers for what forcing it took away. What is proven is not doubted any more."""
-    if proof is not None and proof.removed is not None:
+    if proof.removed is not None:
         share, low, high = (
             min(1.0, max(0.0, one)) for one in (proof.removed.value, proof.removed.low, proof.removed.high)
         )
         suspect = answering_for(suspect, share, (low, high))
-    is_proven = proof is not None and proof.finding is ProofFinding.PROVEN
+    is_proven = proof.finding is ProofFinding.PROVEN
     return replace(suspect, confidence="high", doubt="") if is_proven else suspect
