@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.accuracy.comparing import diagnose, record, recordings_in
 from bench.cache import SubjectError
 from bench.cases.case import CASES, Case, all_cases, commands, load
 from bench.cases.ranks import rank
-from bench.tool import whyperf, whyperf_argument
+from bench.peers.peer import Recordings
 
 
 @dataclass(frozen=True)
@@ -34,27 +35,14 @@ class Row:
 
 
 def measure(case: Case, folder: Path) -> Row:
-    if not folder.exists():
-        _record(case, folder)
-    sampled = [[str(one) for one in sorted(folder.glob(f"{side}-*")) if not _counts(one)] for side in ("good", "bad")]
-    without = whyperf("diagnose", "--good", *sampled[0], "--bad", *sampled[1], "--top", "100")
-    counted = whyperf("diagnose", str(folder), "--top", "100")
+    both = recordings_in(folder) if folder.exists() else record(commands(case), 3, folder, "--counts")
+    sampled = Recordings(*(tuple(one for one in side if not _counts(one)) for side in (both.good, both.bad)))
+    without, counted = diagnose(sampled), diagnose(both)
     if "call_counts" not in counted:
         return Row(case.id, case.truth.cause, None, None, "", "not judged by CPU time, or calls were not counted")
-    first = next(iter(counted["suspects"]), None)
-    decides = first is not None and any(one["engine"] == "counts" for one in first["evidence"])
+    decides = [one["why"] for one in counted["suspects"][:1] if any(e["engine"] == "counts" for e in one["evidence"])]
     ranks = [rank([one["function"] for one in found["suspects"]], case.truth.cause) for found in (without, counted)]
-    return Row(case.id, case.truth.cause, ranks[0], ranks[1], first["why"] if decides and first is not None else "")
-
-
-def _record(case: Case, folder: Path) -> None:
-    wanted = commands(case)
-    sides = ["--good", whyperf_argument(wanted.good.command), "--bad", whyperf_argument(wanted.bad.command)]
-    if wanted.ready:
-        sides += ["--ready", wanted.ready]
-        sides += ["--good-drive", whyperf_argument(wanted.good.drive)]
-        sides += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    whyperf("compare", "--counts", "--quick", "--runs", "3", *sides, "-o", str(folder))
+    return Row(case.id, case.truth.cause, *ranks, "".join(decides))
 
 
 def _counts(recording: Path) -> bool:

@@ -60,13 +60,7 @@ class Row:
 
 
 def measure(case: Case, pairs: int, budget: str) -> Row:
-    wanted = commands(case)
-    sides = ["--good", whyperf_argument(wanted.good.command), "--bad", whyperf_argument(wanted.bad.command)]
-    if wanted.ready:
-        sides += ["--ready", wanted.ready]
-        sides += ["--good-drive", whyperf_argument(wanted.good.drive)]
-        sides += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    return _measured(case.id, case.truth.cause, sides, pairs, budget)
+    return _measured(case.id, case.truth.cause, commands(case).words(), pairs, budget)
 
 
 def measure_demo(pairs: int, budget: str) -> Row:

@@ -13,7 +13,7 @@ from bench.accuracy.outcome import Answers, Cost, Outcome, score
 from bench.cases.case import Case, Commands, commands
 from bench.counted import counted, counting
 from bench.peers.peer import Recordings
-from bench.tool import whyperf, whyperf_argument
+from bench.tool import whyperf
 
 TOP = "100"
 
@@ -22,12 +22,7 @@ def record(wanted: Commands, runs: int, folder: Path, *options: str) -> Recordin
     """Good and bad runs in turn; `options` as `compare` takes them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    arguments = ["--good", whyperf_argument(wanted.good.command), "--bad", whyperf_argument(wanted.bad.command)]
-    if wanted.ready:
-        arguments += ["--ready", wanted.ready]
-        arguments += ["--good-drive", whyperf_argument(wanted.good.drive)]
-        arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    whyperf("compare", "--quick", *arguments, "--runs", str(runs), *options, "-o", str(folder))
+    whyperf("compare", "--quick", *wanted.words(), "--runs", str(runs), *options, "-o", str(folder))
     return recordings_in(folder)
 
 

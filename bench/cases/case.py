@@ -16,6 +16,7 @@ from bench.carried import driven
 from bench.packages import PACKAGES, package
 from bench.server import free_port
 from bench.subjects import SUBJECTS, own
+from bench.tool import whyperf_argument
 
 CASES = Path(__file__).resolve().parent
 
@@ -75,6 +76,15 @@ class Commands:
     good: Side
     bad: Side
     ready: str  # "tcp:PORT", or empty for programs that end
+
+    def words(self) -> list[str]:
+        """As `whyperf compare` takes them."""
+        sides = ["--good", whyperf_argument(self.good.command), "--bad", whyperf_argument(self.bad.command)]
+        if self.ready:
+            sides += ["--ready", self.ready]
+            sides += ["--good-drive", whyperf_argument(self.good.drive)]
+            sides += ["--bad-drive", whyperf_argument(self.bad.drive)]
+        return sides
 
 
 def told(folder: Path) -> dict[str, Any]:

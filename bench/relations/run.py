@@ -16,7 +16,7 @@ from bench.cases.case import Commands, commands
 from bench.relations.case import Lines, RelationsCase, described, lines_of, same_behaviour
 from bench.relations.cost import Phase, Plain, both, cpu_of_children, phases
 from bench.relations.outcome import Answer, Candidate, Named, Score, answer_of, is_right, score
-from bench.tool import whyperf, whyperf_argument
+from bench.tool import whyperf
 from whyperf.diagnose.relations import examine_deep
 from whyperf.engines.relations.settings import RelationsSettings
 from whyperf.report.json import as_plain
@@ -76,13 +76,7 @@ def _attempted(comparison: Callable[[], Comparison]) -> Comparison | None:
 
 
 def _compare(case: RelationsCase, wanted: Commands, truth: tuple[Lines, ...], symptom: str, folder: Path) -> Comparison:
-    arguments = ["--good", whyperf_argument(wanted.good.command), "--bad", whyperf_argument(wanted.bad.command)]
-    if wanted.ready:
-        arguments += ["--ready", wanted.ready]
-        arguments += ["--good-drive", whyperf_argument(wanted.good.drive)]
-        arguments += ["--bad-drive", whyperf_argument(wanted.bad.drive)]
-    if symptom:
-        arguments += ["--symptom", symptom]
+    arguments = [*wanted.words(), *(["--symptom", symptom] if symptom else [])]
     return _asked(case, truth, lambda: whyperf("compare", "--deep", *arguments, "-o", str(folder)), recorded=folder)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from whyperf.diagnose.joining.leading import ranked, suspect_at
 from whyperf.diagnose.joining.pattern import together
 from whyperf.diagnose.joining.shares import answering_for
-from whyperf.diagnose.verdict import CallChange, CallCounts, Evidence, Suspect, Verdict
+from whyperf.diagnose.verdict import CallChange, CallCounts, Evidence, Verdict
 from whyperf.engines.excess.compare import Excess
 from whyperf.engines.finding import Detail
 from whyperf.engines.run import Run
@@ -17,7 +17,7 @@ from whyperf.engines.values.patterns import WRONG_CONSTRAINT
 
 _MOST = 0.5
 _ENGINE = "counts"
-_DOUBT = "counts show that it decides otherwise, not why; whyperf prove may tell"
+_DOUBT = "counts show that it decides differently, but not why; whyperf prove may tell"
 
 
 def with_decider(verdict: Verdict, bad: Sequence[Run], excess: Excess | None) -> Verdict:
@@ -42,7 +42,7 @@ def with_decider(verdict: Verdict, bad: Sequence[Run], excess: Excess | None) ->
             known,
             why=why,
             pattern=together(known.pattern, WRONG_CONSTRAINT),
-            evidence=(*known.evidence, _evidence(known, why)),
+            evidence=(*known.evidence, Evidence(_ENGINE, 1, known.score, Detail(), why)),
         )
     others = [one for one in verdict.suspects if one is not known]
     return ranked(verdict, [answering_for(leads, share), *others])
@@ -52,13 +52,9 @@ def _path_to(function: str, path: tuple[str, ...]) -> tuple[str, ...]:
     return path[: path.index(function) + 1] if function in path else ()
 
 
-def _evidence(suspect: Suspect, why: str) -> Evidence:
-    return Evidence(_ENGINE, 1, suspect.score, Detail(), why)
-
-
 def _able(excess: Excess | None) -> Collection[tuple[str, str]]:
     """Modules and names of the functions that two builds have different code of; none: all are able. Code that is the
-    same decides otherwise only because of what it is given."""
+    same decides differently only because of what it is given."""
     functions = [] if excess is None else [excess.index.functions[number].key for number in excess.code.changed]
     return {(one.module, one.name) for one in functions}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from whyperf.collect.dependences.last_writers import last_writers
@@ -216,9 +215,9 @@ def compared_at(trail: Trail, point: StartingPoint) -> ComparedValues:
 
 def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> Stop:
     """Values are the same: then why the place is passed more often, if it is."""
-    counts = [trail.counts(one.here, one.definition) for one in points]
     if trail.is_alone:
         return Stop(ChainEnd.NOT_FOLLOWED, "None of the code that reads it ran.")
+    counts = [trail.counts(one.here, one.definition) for one in points]
     if not any(bad for _, bad in counts):
         return Stop(ChainEnd.NOT_FOLLOWED, "None of the code that reads it ran in bad runs.")
     best = max(range(len(points)), key=lambda row: counts[row][1] / max(1, counts[row][0]))
@@ -274,7 +273,7 @@ def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets
     if ("control", question.here.module.path, question.address) in trail.asked:
         return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
     trail.asked.add(("control", question.here.module.path, question.address))
-    tells = constant if trail.is_alone else partial(decided, trail)
-    found = tells(question.here, question.address)
+    here, address = question.here, question.address
+    found = constant(here, address) if trail.is_alone else decided(trail, here, address)
     nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
     return question.otherwise if nothing and question.otherwise is not None else found

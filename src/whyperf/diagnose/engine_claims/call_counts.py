@@ -86,12 +86,21 @@ def _sentence(program: CountedProgram, change: BlamedChange, function: str, call
     if change.kind is ChangeKind.OUTSIDE:
         return f"{function} is entered {times(now)} per {unit} from code that is not counted; was {how_many(was)}."
     of_whom = "" if function == caller else f" of {caller}"
-    if was == 0:
-        return f"{function} calls {callee} {_per_call(now, of_whom)}; it did not before."
     if now == 0:
         return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
-    before = _per_call(was, "") if min(was, now) < _RARE else _told_apart(was, now)
-    return f"{function} calls {callee} {_per_call(now, of_whom)}; was {before}."
+    return f"{function} calls {callee} {calls_and_before(was, now, of_whom)}."
+
+
+def calls_and_before(was: float, now: float, of_whom: str = "") -> str:
+    """Calls per call, and how that differs from what it was."""
+    calls = _per_call(now, of_whom)
+    if was == 0:
+        return f"{calls}; it did not before"
+    before = _per_call(was, "") if min(was, now) < _RARE else how_many(was)
+    if before != how_many(now):
+        return f"{calls}; was {before}"
+    # Where functions call one another, a small change of calls per call makes many calls.
+    return f"{calls}, {100 * abs(now - was) / was:.2g}% {'more' if now > was else 'less'} often than before"
 
 
 def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: str) -> str:
@@ -103,17 +112,6 @@ def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: 
         f"It looks at {how_many(after)} nodes of a bucket per call; was {how_many(before)}. That is "
         f"{how_many(after / before)} times as many nodes per bucket: look at {hashed}."
     )
-
-
-def _told_apart(was: float, now: float) -> str:
-    """Within functions that call one another, a small change of calls per call makes many calls."""
-    if how_many(was) != how_many(now):
-        return how_many(was)
-    return f"{_percent(abs(now - was) / was)} {'fewer' if was < now else 'more'}"
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.2g}%"
 
 
 def _per_call(value: float, of_whom: str) -> str:
