@@ -26,7 +26,7 @@ KEPT static void in_parts(int parts) {
         if (i % parts)
             rounds = large(i); // if not small
         else
-            rounds = small(i); // if small
+            rounds = small(i);         // if small
         sink += (unsigned long)rounds; // of either
     }
 }
