@@ -1,4 +1,5 @@
 // `whyperf.collect._session`: the recorder's side of the rings file, in C because it runs all the time.
+#define _GNU_SOURCE
 #include <time.h>
 
 #include "machine/machine.h"
