@@ -14,7 +14,7 @@ TEST_PACKAGES = g++ clang llvm libclang-rt-dev gdb binutils elfutils dwz libunwi
 	$(shell command -v rustc >/dev/null || echo rustc)
 BENCH_PACKAGES = linux-perf coz-profiler gdb clang strace uftrace redis-server redis-tools valgrind $(ODD_PACKAGES) $(SERVER_PACKAGES) $(STALL_PACKAGES) $(SOURCE_PACKAGES)
 # Compilers for programs of other machines; an emulator runs what they make.
-FOREIGN_x86_64 := gcc-multilib gcc-aarch64-linux-gnu
+FOREIGN_x86_64 := gcc-i686-linux-gnu libc6-dev-i386-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 FOREIGN_aarch64 := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-x86-64-linux-gnu g++-x86-64-linux-gnu libc6-dev-amd64-cross
 # What odd programs are made of: allocators, a collector, other languages' run-time systems.
 ODD_PACKAGES := musl-tools libclang-rt-dev liburing-dev libgc-dev libjemalloc2 libtcmalloc-minimal4 eatmydata default-jdk-headless golang-go nodejs

@@ -10,5 +10,5 @@ OTHER = ARM_64 if HERE is X86_64 else X86_64
 
 LINKER = "ld-linux-x86-64.so.2" if HERE is X86_64 else "ld-linux-aarch64.so.1"
 
-COMPILER_32 = ("gcc", "-m32") if HERE is X86_64 else ("arm-linux-gnueabihf-gcc", "-static")
+COMPILER_32 = ("i686-linux-gnu-gcc" if HERE is X86_64 else "arm-linux-gnueabihf-gcc", "-static")
 """For programs that run here and are not recorded. Where it is missing, its tests skip."""
