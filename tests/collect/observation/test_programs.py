@@ -439,7 +439,9 @@ int main(int count, char **words) {
     first_writes(300);
     pthread_join(thread, NULL);
     printf("%p\\n", (void *)&shared);
-    return count > 1 ? pause() : 0;
+    if (count < 2) return 0;
+    fclose(fopen(words[1], "w"));
+    return pause();
 }
 """
 
@@ -458,8 +460,9 @@ def test_writes_of_the_driver_are_not_the_programs(tmp_path: Path) -> None:
     """The driver runs the same program, at the same addresses."""
     program = compiled(tmp_path, WRITES)
     site, watch = ObservedSite(program, first(program, "main")), Watch(_shared_in(program), 8)
-    lifecycle = Lifecycle(drive=f"setarch -R {program}")
-    seen = observed([program, "stay"], [site], watches=[watch], lifecycle=lifecycle)
+    written = tmp_path / "written"
+    lifecycle = Lifecycle(ready=f"file:{written}", drive=f"setarch -R {program}")
+    seen = observed([program, written], [site], watches=[watch], lifecycle=lifecycle)
     assert seen.failure is None and seen.stopped_by == "driver"
     assert len(seen.writes) == 500
 

@@ -31,7 +31,7 @@ SOURCE = """
 #include <stdlib.h>
 long table[16];
 __attribute__((noinline)) long size_of(long x) { return x * 3 + 1; }
-__attribute__((noinline)) long work(long n) {
+__attribute__((noipa)) long work(long n) {
     long sum = 0;
     for (long i = 0; i < n; i++) {
         sum += table[i & 15] ^ i;
