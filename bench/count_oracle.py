@@ -41,6 +41,7 @@ Edge = tuple[int, int]
 """Where a stretch of code starts, and what it calls: addresses in the file."""
 _CALLS = re.compile(r"calls=(\d+) (0x[0-9a-f]+) ")
 _DIRECT = (CallKind.CALL, CallKind.TAIL)
+_BY_POINTER = (CallKind.POINTER, CallKind.POINTER_TAIL)
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,7 @@ def _compared(module: Path, plan: PatchPlan, counts: npt.NDArray[np.uint64], the
             ours[function, target] += count
         elif kind not in _DIRECT:
             by_pointer[function] += count
+    left_alone = plan.sites[plan.sites["counter"] < 0][["function", "target", "kind"]].tolist()
     called = Counter[int]()
     for (_, target), count in ours.items():
         called[target] += count
@@ -201,14 +203,14 @@ def _compared(module: Path, plan: PatchPlan, counts: npt.NDArray[np.uint64], the
         found_called[one.target - bias] += one.calls
         if one.module == path:
             found[starts[bisect.bisect_right(starts, one.at - bias) - 1], one.target - bias] += one.calls
-    # Callgrind names the callees of pointers, too.
+    # Callgrind names the callees of pointers, too, and counts what the plan says is left alone.
     edges = {edge for edge in {*ours, *found} if edge[1] in known}
+    more = {edge: by_pointer[edge[0]] + _left_alone(edge, left_alone, found) for edge in edges}
     differing = {
-        edge: (ours[edge], found[edge])
-        for edge in sorted(edges)
-        if not 0 <= found[edge] - ours[edge] <= by_pointer[edge[0]]
+        edge: (ours[edge], found[edge]) for edge in sorted(edges) if not 0 <= found[edge] - ours[edge] <= more[edge]
     }
-    entries = {function: entered.get(function, called[function]) for function in starts}
+    unknown = {function if kind == CallKind.ENTRY else target for function, target, kind in left_alone}
+    entries = {one: entered.get(one, called[one]) for one in starts if one in entered or one not in unknown}
     return Compared(
         module.name,
         len(+ours),
@@ -216,6 +218,18 @@ def _compared(module: Path, plan: PatchPlan, counts: npt.NDArray[np.uint64], the
         differing,
         sum(count > 0 for count in entries.values()),
         {one: (count, found_called[one]) for one, count in entries.items() if count != found_called[one]},
+    )
+
+
+def _left_alone(edge: Edge, sites: Sequence[tuple[int, int, int]], found: Counter[Edge]) -> int:
+    """How many of callgrind's calls may be of sites that are left alone: all, if there is one."""
+    function, target = edge
+    return (
+        found[edge]
+        if any(
+            one == function and (kind in _BY_POINTER or (kind in _DIRECT and to == target)) for one, to, kind in sites
+        )
+        else 0
     )
 
 
