@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <tommath.h>
 
-static int passes(unsigned k, int n, int sign)
-{
+static int passes(unsigned k, int n, int sign) {
     mp_int number, exponent, base, power;
     if (mp_init_multi(&number, &exponent, &base, &power, NULL) != MP_OKAY)
         exit(1);
@@ -21,8 +20,7 @@ static int passes(unsigned k, int n, int sign)
     return prime;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 5) {
         fprintf(stderr, "usage: candidates SIGN BITS FROM COUNT\n");
         return 2;
