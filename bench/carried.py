@@ -109,6 +109,10 @@ LIBRARIES = {
         in_debian=True,
     ),
     "duktape": Library("duktape", headers=("src",), sources=("src/duktape.c",), in_debian=True),
+    # Nothing but a header: an archive of nothing is linked.
+    "earcut": Library(
+        "mapbox_earcut==1.0.1", headers=("include",), steps=(("ar", "rcs", "library.a"),), made="library.a"
+    ),
     "freetype": Library(
         "freetype",
         headers=("include",),
@@ -201,6 +205,7 @@ LIBRARIES = {
         options=("-D_GNU_SOURCE", "-DHAVE_MEMMEM", "-DHAVE_GMTIME_R", "-DHAVE_LOCALTIME_R"),
         in_debian=True,
     ),
+    "libtommath": Library("libtommath", headers=(".",), sources=("bn_*.c",), in_debian=True),
     "libuv": Library(
         "uvloop==0.17.0",
         headers=("vendor/libuv/include",),

@@ -318,6 +318,14 @@ PACKAGES = {
             (*_MAKE, "-Cunix", "tclsh"),
         ),
     ),
+    # Its configure script does not pass on what its makefile links with, which would strip it.
+    "tcc": Recipe(
+        "tcc",
+        (
+            ("./configure", "--cc={compiler}"),
+            (*_MAKE, "CFLAGS={flags} -I.", "LDFLAGS=-g", "tcc"),
+        ),
+    ),
     "tcpdump": Recipe("tcpdump", ((*_CONFIGURE, "--without-crypto", "--disable-smb"), (*_MAKE, "tcpdump"))),
     "tidy": Recipe(
         "tidy-html5",
