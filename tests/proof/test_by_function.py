@@ -73,7 +73,7 @@ HIDDEN unsigned neighbour(unsigned a) {
 HIDDEN void report(struct options *given) {
     printf("%d %d %u %u\n", given->loud, given->found, innocent(4), neighbour(7));
 #ifdef GOOD
-    fflush(stdout);
+    fflush(NULL);
 #endif
 }
 int main(int argc, char **argv) {
@@ -86,6 +86,10 @@ int main(int argc, char **argv) {
     report(&options);
 }
 """
+
+
+# `mixed` is inlined into `bucket_of`; compilers differ in which of them has the instructions that changed.
+BAD_HASH = ("bucket_of", "mixed")
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +115,8 @@ def _proofs(builds: Builds, *suspects: Suspect, tried: list[TrialKind] | None = 
 
 def test_changed_function_is_found_among_others(builds: Builds) -> None:
     (proof,) = _proofs(builds)
-    assert (proof.finding, proof.means, proof.function) == (ProofFinding.PROVEN, ProofMeans.FUNCTION, "bucket_of"), (
-        proof
-    )
+    assert (proof.finding, proof.means) == (ProofFinding.PROVEN, ProofMeans.FUNCTION), proof
+    assert proof.function in BAD_HASH
     assert proof.module == "bad" and Path(proof.file).name == "program.c" and proof.line > 0
     assert proof.removed is not None and proof.removed.value > 0.7
     assert proof.sentence.startswith("Proven: with the good build's `bucket_of`")
@@ -124,7 +127,7 @@ def test_functions_on_a_suspects_path_come_first(builds: Builds) -> None:
     """Without a search: one run shows that it is worth a trial."""
     tried: list[TrialKind] = []
     (proof,) = _proofs(builds, _suspect("has", "innocent", "bucket_of"), tried=tried)
-    assert proof.finding is ProofFinding.PROVEN and proof.function == "bucket_of", proof
+    assert proof.finding is ProofFinding.PROVEN and proof.function in BAD_HASH, proof
     assert tried[:5] == [TrialKind.GOOD, TrialKind.BAD, TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED]
     assert tried.count(TrialKind.FORCED) == 1 + proof.runs  # and none of the innocent one, which is farther from it
 
@@ -167,7 +170,7 @@ def test_what_a_suspect_asks_for_and_cannot_be_transplanted_is_told(builds: Buil
     assert first.sentence == (
         "Not testable: report cannot be transplanted: the structure options has another layout in the other build."
     )
-    assert proof.finding is ProofFinding.PROVEN and proof.function == "bucket_of"
+    assert proof.finding is ProofFinding.PROVEN and proof.function in BAD_HASH
 
 
 def test_same_program_has_nothing_to_try(builds: Builds) -> None:

@@ -94,7 +94,7 @@ def _candidates(modules: Sequence[ProofBuilds], names: Sequence[str]) -> list[_C
             builds,
             function,
             builds.edited.among(function.holds),
-            min((rows[name] for name in function.names & rows.keys()), default=None),
+            min((rows[name] for name in {function.source.name, *function.names} & rows.keys()), default=None),
         )
         for builds in modules
         for function in builds.changed

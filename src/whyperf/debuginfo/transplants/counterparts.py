@@ -14,7 +14,8 @@ from whyperf.debuginfo.transplants.refused import MissingError, RefusedError
 from whyperf.debuginfo.transplants.symbols import Symbol, SymbolKind
 
 _CODE = frozenset({SymbolKind.FUNCTION, SymbolKind.CHOSEN_WHEN_LOADED})
-_NUMBERED = re.compile(r"(.+)\.\d+$")
+_NUMBERED = re.compile(r"([^@]+)\.\d+$")
+"""A symbol's version ends in a number as well: stdout@GLIBC_2.2.5."""
 # Made by compilers: nobody compares their addresses, and their numbers change with whatever stands above.
 _ANONYMOUS = re.compile(
     r"(CSWTCH|C|__func__|__FUNCTION__|__PRETTY_FUNCTION__|switch\.table|\.L\w*|\.?str|anon|reltable)(\..*)?$"
