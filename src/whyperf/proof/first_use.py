@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -74,12 +75,15 @@ def _entered(module: TransplantModule, functions: Sequence[Symbol], search: Sear
 def uses(module: TransplantModule, function: Symbol, variable: Symbol) -> Iterator[int]:
     """Instructions that access a variable, or take its address."""
     try:
-        found = module.coding.references(module.code_of(function), module.registers.by)
+        code = module.code_of(function)
+        found = module.coding.references(code, module.registers.by)
     except RefusedError:
         return
     pointers = module.pointers_to(variable)
+    starts = [one.address for one in code.instructions]
     for one in found.all:
         for end in one.ends:
             reaches_it = end.target < variable.end and end.target + end.size > variable.address
             if reaches_it or end.target in pointers:
-                yield end.site if end.site is not None else one.sites[-1]
+                site = end.site if end.site is not None else one.sites[-1]
+                yield starts[bisect.bisect_right(starts, site) - 1]  # the site may be a distance in an instruction
