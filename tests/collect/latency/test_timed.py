@@ -100,6 +100,8 @@ __attribute__((noinline)) int handle(int number) {
     usleep(1);
     return number;
 }
+// Behind the last function of the code nothing fills up what a jump needs more than a return.
+int what_follows(int number) { return number + 1; }
 int main(void) { for (int i = 0; i < 501; i++) handle(i); return 0; }
 """
 

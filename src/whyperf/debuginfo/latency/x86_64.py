@@ -76,14 +76,14 @@ class IntelLatencyStubs(IntelPlanBuilder):
         return before, last, filling
 
     def _filling(self, address: int, wanted: int) -> bytes:
-        """So many bytes of instructions that nobody executes; none where there are fewer."""
+        """Instructions that nobody executes, with so many bytes or, where there are fewer, all."""
         content = self._image.read(address, _LONGEST_FILLING)
         size = 0
         for start, bytes_, mnemonic, _ in instructions(content, address):
             if size >= wanted or mnemonic not in _FILLING or self._first.is_entered(start):
                 break
             size += bytes_
-        return content[:size] if 0 < wanted <= size else b""
+        return content[:size]
 
     def _lead_to_handler(self, handler: LatencySlot) -> None:
         """Which goes on behind the numbers."""
