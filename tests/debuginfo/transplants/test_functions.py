@@ -92,6 +92,7 @@ __attribute__((noinline)) int scaled(int a) {
 #ifdef GOOD
     return only_good(a) + (int)labs(-3L);
 #else
+    __asm__ volatile("nop; nop; nop; nop"); // room for a jump, with -Os as well
     return a;
 #endif
 }
