@@ -84,6 +84,9 @@ _STRING_SIZES = {"b": 1, "w": 2, "d": 4, "q": 8}
 
 
 def _flags(insn: capstone.CsInsn, mnemonic: str, found: Effects) -> None:
+    if mnemonic == "test":  # capstone does not know the flags of `test [memory], register`
+        found.writes |= {(letter, 0) for letter in _FLAGS}
+        return
     for letter, tested, changed in zip(_FLAGS, _TESTED, _CHANGED, strict=True):
         if tested and insn.eflags & tested:
             found.values.add((letter, 0))
