@@ -22,6 +22,8 @@ from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop
 from whyperf.origin.trail import Trail, TrailStep
 
 _UNKNOWN_LENGTH = 4096
+_HALF = 8
+"""Bytes of a vector register."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,42 @@ def copied_by_vector(
         if holds_float(store):
             return Ask(here.at(store.address), vector, read.compared)
         return Stop(ChainEnd.NOT_FOLLOWED, "It is made in vector registers, which are not followed.")
-    [load] = loads
+    return _copied_from(read, here, loads[0], store, writers)
+
+
+def half_stored(
+    read: Read, here: CodeHere, store: Definition, writers: tuple[Writer | None, Writer | None]
+) -> Ask | Read | None:
+    """Compilers put neighbours in a structure into one vector register and store them together: what made the one that
+    is read? None: it is no such store, or not known which of them is read."""
+    vector = next((one.location for one in store.inputs if one.location >= VECTOR), None)
+    made = here.slicer.definitions(store.address, vector) if vector is not None else ()
+    if len(made) != 1 or not made[0].joins or store.memory is None:
+        return None
+    [joined] = made
+    own = (one for one in writers if one is not None and one.at.key == (here.module.path, store.address))
+    offsets = {one.address - one.address_of(store.memory) for one in own}
+    if offsets not in ({0}, {_HALF}):
+        return None
+    is_upper = offsets == {_HALF}
+    wanted = joined.inputs[-1 if is_upper else 0].location
+    sources = (joined,) if is_upper and joined.reads_memory else here.slicer.definitions(joined.address, wanted)
+    if len(sources) == 1 and (sources[0] is joined or sources[0].kind is DefinitionKind.LOAD):
+        holds = _registers_hold(here, sources[0], store)
+        return _copied_from(read, here, sources[0], store, writers, behind=_HALF * is_upper) if holds else None
+    return Ask(here.at(joined.address), wanted, read.compared)
+
+
+def _copied_from(
+    read: Read,
+    here: CodeHere,
+    load: Definition,
+    store: Definition,
+    writers: tuple[Writer | None, Writer | None],
+    *,
+    behind: int = 0,
+) -> Read:
+    """What `load` reads is stored `behind` bytes behind the store's address."""
     assert load.memory is not None and store.memory is not None
     addresses: list[int | None] = []
     for side in BuildSide:
@@ -71,7 +108,7 @@ def copied_by_vector(
         if writer is None or writer.at.key != (here.module.path, store.address):
             addresses.append(None)
             continue
-        addresses.append(writer.address_of(load.memory) + writer.address - writer.address_of(store.memory))
+        addresses.append(writer.address_of(load.memory) + writer.address - writer.address_of(store.memory) - behind)
     reader = Point(here.module.path, load.address, memory=load.memory)
     low = min(max(load.memory.size, 1), 64)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
-from whyperf.origin.copies import copied_by_vector
+from whyperf.origin.copies import copied_by_vector, half_stored
 from whyperf.origin.made_of import made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.supplied import narrowed
@@ -112,10 +112,14 @@ def stored(
         trail.look([(here, store)], "looking at what is written")
         written = narrowed(trail.result(here, store), read.compared)
         read = replace(read, compared=written) if len(written.bad.values) else read
-    trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
+    half = half_stored(read, here, store, writers)
+    if half is None:  # else the store's line is that of either half
+        trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
     if ("stored", here.module.path, store.address) in trail.asked:
         return made_of_itself(here, store.address) if trail.is_alone else AskControl(here, store.address)
     trail.asked.add(("stored", here.module.path, store.address))
+    if half is not None:
+        return half
     if any(one.location >= VECTOR for one in store.inputs):
         return copied_by_vector(read, here, store, writers)
     if not general:

@@ -13,7 +13,7 @@ from tests.debuginfo.conftest import Describe
 from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import AARCH64, X86_64, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep, Machine, TableJump
-from whyperf.debuginfo.machines.operations import Does
+from whyperf.debuginfo.machines.operations import Does, Memory, Operand
 from whyperf.debuginfo.probes.planner import make_plan
 from whyperf.errors import WhyperfError
 
@@ -222,6 +222,24 @@ def test_a_conversion_makes_another_value_and_a_move_does_not(
     [effect] = made.effects
     assert (effect.does, effect.sources) == (does, (source,))
     assert (effect.size, made.sizes[-1]) == sizes
+
+
+@pytest.mark.parametrize(
+    ("text", "halves"),
+    [
+        ("punpcklqdq xmm0, xmm1", (32, 33)),
+        ("vpunpcklqdq xmm0, xmm1, xmm2", (33, 34)),
+        ("movhps xmm0, qword ptr [rax + 8]", (32, Memory((0,), 8, False))),
+        ("pinsrq xmm0, rax, 1", (32, 0)),
+        ("vpinsrq xmm2, xmm1, rax, 1", (33, 0)),
+        ("pinsrq xmm0, rax, 0", None),
+        ("movhps qword ptr [rax], xmm0", None),
+        ("paddq xmm0, xmm1", None),
+    ],
+)
+def test_a_vector_register_of_two_halves(text: str, halves: tuple[Operand, ...] | None) -> None:
+    (effect,) = X86_64.operation(*_split(text), 0).effects
+    assert (effect.sources if effect.does is Does.JOIN else None) == halves
 
 
 def test_the_file_says_which_machine_it_is_for(tmp_path: Path, described: Describe) -> None:

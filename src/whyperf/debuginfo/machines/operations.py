@@ -42,6 +42,8 @@ class Does(Enum):
     SET_BY_FLAGS = 6
     CHOOSE = 7
     CHOOSE_COMPUTED = 8
+    JOIN = 9
+    """Of two: the lower half of a vector register is the first, the upper one the second."""
 
 
 @dataclass(frozen=True)

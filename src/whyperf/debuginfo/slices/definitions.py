@@ -75,6 +75,8 @@ class Definition:
     """What it reads, or of stores what it writes."""
     reads_memory: bool = False
     """The content of `memory` is an input too."""
+    joins: bool = False
+    """Of two, the lower half of a vector register first; what it reads from memory is the upper one."""
 
     @property
     def of_address(self) -> tuple[int, ...]:

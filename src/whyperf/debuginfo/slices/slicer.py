@@ -272,7 +272,16 @@ class Slicer:
         elif one.mnemonic == "movk":
             kind, inputs = DefinitionKind.CONSTANT, ()
         size = effect.size or _size_of(operation, target)
-        return Definition(one.address, kind, _location(target), size, inputs, memory, reads_memory=read is not None)
+        return Definition(
+            one.address,
+            kind,
+            _location(target),
+            size,
+            inputs,
+            memory,
+            reads_memory=read is not None,
+            joins=effect.does is Does.JOIN,
+        )
 
     def _test_of(self, row: int) -> Definition | None:
         """The comparison that an instruction makes; None: it makes none."""

@@ -164,7 +164,7 @@ class _Reader:
                 return self._address(effect.sources[0], one, here)
             case Does.CLEAR:
                 return _NOTHING
-            case Does.COMPUTE | Does.CHOOSE_COMPUTED:
+            case Does.COMPUTE | Does.CHOOSE_COMPUTED | Does.JOIN:
                 return dict.fromkeys(values, True)
         return values
 

@@ -19,6 +19,7 @@ _COPIES = ("mov", "vmov", "stos", "lods")
 _CONVERTS = ("cvt", "vcvt")
 _SCALARS = {"sd": 8, "ss": 4, "movq": 8, "movd": 4}
 _CONVERSION = re.compile(r"v?cvtt?(s[ds]|si|p[ds])2(s[ds]|u?si|p[ds])")
+_JOINS = frozenset({"punpcklqdq", "unpcklpd", "movlhps", "movhps", "movhpd"})
 _COMPARES = ("cmp", "test", "ucomis", "comis", "bt", "scas", "vucomis", "vcomis")
 _KEEPS_FLAGS = (
     *(
@@ -84,6 +85,12 @@ def _effects(name: str, operands: tuple[Operand, ...], sizes: tuple[int, ...]) -
         return (Effect(Does.COMPARE, None, operands), *_stepped(name, operands))
     if not operands or name.startswith(_DOES_NOTHING):
         return ()
+    does, sources = _made_of(name, operands)
+    return (Effect(does, operands[0], sources, sizes[0]), *_stepped(name, operands))
+
+
+def _made_of(name: str, operands: tuple[Operand, ...]) -> tuple[Does, tuple[Operand, ...]]:
+    """What is done to the first operand, and with what."""
     does, sources = Does.COMPUTE, operands
     if name.startswith("set"):
         does = Does.SET_BY_FLAGS
@@ -91,6 +98,8 @@ def _effects(name: str, operands: tuple[Operand, ...], sizes: tuple[int, ...]) -
         does = Does.CHOOSE
     elif name == "lea":
         does, sources = Does.TAKE_ADDRESS, operands[1:2]
+    elif joined := _joined(name, operands):
+        does, sources = Does.JOIN, joined
     elif name.startswith(_COPIES):
         does, sources = Does.COPY, operands[-1:]
     elif name.startswith(_CONVERTS):
@@ -103,7 +112,15 @@ def _effects(name: str, operands: tuple[Operand, ...], sizes: tuple[int, ...]) -
         does = Does.CLEAR
     elif len(operands) > 2 and (name == "imul" or name[0] == "v"):
         sources = operands[1:]
-    return (Effect(does, operands[0], sources, sizes[0]), *_stepped(name, operands))
+    return does, sources
+
+
+def _joined(name: str, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """What becomes the lower and the upper half of a vector register; empty: something else is done."""
+    bare = name.removeprefix("v")
+    if bare == "pinsrq" and operands[-1] == Immediate(1):
+        return operands[-3:-1]
+    return operands[-2:] if bare in _JOINS and isinstance(operands[0], int) else ()
 
 
 def _stepped(name: str, operands: tuple[Operand, ...]) -> tuple[Effect, ...]:
