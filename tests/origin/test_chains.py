@@ -199,7 +199,7 @@ def test_a_hash_that_makes_few_places_of_many_names(build: Build, tmp_path: Path
 
 def test_a_hash_that_cuts_fractions_off(build: Build) -> None:
     program = build("weights.c")
-    start = start_at_line(program, "weights.c", line_of("weights.c", "the list that is walked"))
+    start = start_at_variable(program, "find", "one")  # of all that the line reads
     origin = _search(start, program, ["hash", "1"], ["hash", "0.0003"]).origin
     # THEN many become few where floating-point numbers become whole ones
     assert origin.narrows
