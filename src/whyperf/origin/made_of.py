@@ -13,11 +13,12 @@ from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.choosing import Through, is_step
 from whyperf.origin.points import content_in, input_in, result_in
 from whyperf.origin.program_code import BuildSide
-from whyperf.origin.questions import CodeHere, Stop
+from whyperf.origin.questions import AskControl, CodeHere, Stop
 from whyperf.origin.shown import shown_alone
 from whyperf.origin.starts import StartingPoint
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
+from whyperf.origin.values import masked
 
 _NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is made by an instruction that is not understood.")
 
@@ -67,7 +68,7 @@ def supplying_input(trail: Trail, here: CodeHere, one: Definition) -> Input | Th
     registers = [each for each in one.inputs if each.location != FLAGS]
     is_choice = one.kind is DefinitionKind.SELECT
     if not is_choice and is_step(here, one):
-        return made_of_itself(here, one.address)
+        return made_from_before(trail, here, one)
     if not is_choice:
         registers = [each for each in registers if not _is_constant(here, one, each)]
     read: list[Input | Through] = [*registers, *((Through.MEMORY,) if one.reads_memory else ())]
@@ -78,7 +79,10 @@ def supplying_input(trail: Trail, here: CodeHere, one: Definition) -> Input | Th
 
 
 def _is_constant(here: CodeHere, one: Definition, value: Input) -> bool:
-    made = here.slicer.definitions(one.address, value.location)
+    return is_constant(here.slicer.definitions(one.address, value.location))
+
+
+def is_constant(made: Sequence[Definition]) -> bool:
     return bool(made) and all(each.kind is DefinitionKind.CONSTANT for each in made)
 
 
@@ -129,7 +133,28 @@ def made_of_itself(here: CodeHere, address: int) -> Stop:
     return Stop(ChainEnd.NOT_FOLLOWED, f"It is made of itself, again and again.{_deciding(here, address, 'how often')}")
 
 
-def constant(here: CodeHere, address: int) -> Stop:
+def made_from_before(trail: Trail, here: CodeHere, one: Definition) -> Stop:
+    how = "It is a counter: each value" if _counts(trail, here, one) else "Each value"
+    what = f"{how} is made from the one before."
+    return Stop(ChainEnd.NOT_FOLLOWED, f"{what}{_deciding(here, one.address, 'how often')}")
+
+
+def _counts(trail: Trail, here: CodeHere, one: Definition) -> bool:
+    """Whether the same number was added each time that was seen."""
+    looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD)
+    made = trail.result(here, one).bad.values
+    is_register = isinstance(one.target, int) and 0 <= one.target < VECTOR
+    if looked is None or not (is_register or one.kind is DefinitionKind.STORE) or len(made) != len(looked.rows):
+        return False
+    was = input_in(looked.rows, Input(one.target, one.size)) if is_register else content_in(looked.rows, one)
+    steps = np.unique(masked(made - was, one.size))
+    return len(made) > 1 and len(steps) == 1 and bool(steps[0])
+
+
+def constant(trail: Trail, here: CodeHere, address: int, otherwise: Stop | None = None) -> Stop | AskControl:
+    """What decides about a number of the program; of one run alone the way ends there."""
+    if not trail.is_alone:
+        return AskControl(here, address, otherwise)
     return Stop(ChainEnd.CONSTANT, f"A constant.{_deciding(here, address, 'whether it is used')}")
 
 

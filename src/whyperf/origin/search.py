@@ -18,7 +18,7 @@ from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, Ori
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
 from whyperf.origin.last_writers import shown_by_valgrind
-from whyperf.origin.made_of import constant, values_of_line
+from whyperf.origin.made_of import values_of_line
 from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
@@ -274,6 +274,8 @@ def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets
         return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
     trail.asked.add(("control", question.here.module.path, question.address))
     here, address = question.here, question.address
-    found = constant(here, address) if trail.is_alone else decided(trail, here, address)
+    if trail.is_alone:
+        return Stop(ChainEnd.NOT_FOLLOWED, "One run does not tell what decides how often it runs.")
+    found = decided(trail, here, address)
     nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
     return question.otherwise if nothing and question.otherwise is not None else found

@@ -9,7 +9,7 @@ from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector
-from whyperf.origin.made_of import made_of_itself
+from whyperf.origin.made_of import constant, made_from_before, made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
@@ -117,17 +117,21 @@ def stored(
         return made_of_itself(here, store.address) if trail.is_alone else AskControl(here, store.address)
     trail.asked.add(("stored", here.module.path, store.address))
     if any(one.location >= VECTOR for one in store.inputs):
-        return copied_by_vector(read, here, store, writers)
+        return copied_by_vector(trail, read, here, store, writers)
+    if store.reads_memory and (general or trail.is_alone):
+        return _added(trail, here, store, general)
+    if not general and store.reads_flags and trail.is_alone:
+        return Ask(here.at(store.address), FLAGS, read.compared)
     if not general:
-        return AskControl(here, store.address)
-    counted = _added(trail, here, store, general) if store.reads_memory else _counted(trail, here, store, general[0])
+        return constant(trail, here, store.address)
+    counted = _counted(trail, here, store, general[0])
     return counted or Ask(here.at(store.address), general[0].location, read.compared)
 
 
 def _added(trail: Trail, here: CodeHere, store: Definition, general: list[Input]) -> Next:
     """To what memory held: what, or how often."""
     if trail.is_alone:
-        return made_of_itself(here, store.address)
+        return made_from_before(trail, here, store)
     trail.look([(here, store)], "looking at what is added")
     differing = [one for one in general if trail.input(here, store, one).differs]
     if not differing:
@@ -144,7 +148,7 @@ def _counted(trail: Trail, here: CodeHere, store: Definition, value: Input) -> N
         if not from_itself:
             continue
         if trail.is_alone:
-            return made_of_itself(here, store.address)
+            return made_from_before(trail, here, store)
         trail.look([(here, one)], "looking at what is added")
         others = [each for each in one.inputs if each not in from_itself and each.location != FLAGS]
         differing = [each for each in others if trail.input(here, one, each).differs]
