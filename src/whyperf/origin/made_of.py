@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.choosing import Through, is_step
+from whyperf.origin.evidence import Looked
 from whyperf.origin.points import content_in, input_in, result_in
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import AskControl, CodeHere, Stop
-from whyperf.origin.shown import shown_alone
+from whyperf.origin.shown import listed, shown_alone
 from whyperf.origin.starts import StartingPoint
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
@@ -36,7 +37,9 @@ def values_of_line(trail: Trail, points: list[StartingPoint]) -> list[StartingPo
     texts = {name or text: text for name, text in of_roots.values()}
     if len(texts) == 1:
         return [one for _, one in described]
-    return Stop(ChainEnd.NOT_FOLLOWED, f"The line reads {_listed(texts.values())}: follow one of them with --variable.")
+    names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in of_roots.values()) if name]
+    of_names = f"follow {listed(names, 'or')} with --variable" if names else "one run does not tell which matters"
+    return Stop(ChainEnd.NOT_FOLLOWED, f"The line reads {listed(texts.values())}: {of_names}.")
 
 
 def _is_counter(here: CodeHere, one: Definition, wanted: Input) -> bool:
@@ -90,27 +93,35 @@ def _unchanged(
     trail: Trail, here: CodeHere, one: Definition, read: Sequence[Input | Through]
 ) -> Input | Through | None:
     """What the result is as it is, in most of the records."""
+    if one.kind is DefinitionKind.TEST or any(isinstance(each, Input) and each.location >= VECTOR for each in read):
+        return None
     looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD)
-    if looked is None or one.kind is DefinitionKind.TEST:
+    if looked is None:
         return None
-    made = result_in(looked.rows, one)
-    if any(isinstance(each, Input) and each.location >= VECTOR for each in read):
-        return None
-    rows, size = looked.rows, one.size
+    counts = _same(looked, one, read)
+    if counts and not looked.complete:
+        trail.count([(here, one)], "counting which of its inputs it is")
+        looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD) or looked
+        counts = _same(looked, one, read)
+    best = settle(trail, counts, len(looked.rows) - counts.total(), looked)
+    return None if best is None else read[best]
+
+
+def _same(looked: Looked, one: Definition, read: Sequence[Input | Through]) -> Counter[int]:
+    """How often the result is which of the inputs, and no other one."""
+    made, rows, size = result_in(looked.rows, one), looked.rows, one.size
     seen = [
         input_in(rows, Input(each.location, size)) if isinstance(each, Input) else content_in(rows, one)
         for each in read
     ]
     same = np.array([each == made for each in seen])
     alone = same.sum(axis=0) == 1
-    counts = Counter(np.argmax(same[:, alone], axis=0).tolist()) if alone.any() else Counter[int]()
-    best = settle(trail, counts, int((~alone).sum()))
-    return None if best is None else read[best]
+    return Counter(np.argmax(same[:, alone], axis=0).tolist()) if alone.any() else Counter()
 
 
 def _made_of(trail: Trail, here: CodeHere, one: Definition, read: Sequence[Input | Through]) -> Stop:
     parts = [_described(trail, here, one, each if isinstance(each, Input) else None)[1] for each in read]
-    what = _listed(parts) if len(parts) > 1 else f"{parts[0]} and of a condition"
+    what = listed(parts) if len(parts) > 1 else f"{parts[0]} and of a condition"
     return Stop(ChainEnd.NOT_FOLLOWED, f"It is made of {what}: one run does not tell which of them to follow.")
 
 
@@ -121,12 +132,7 @@ def _described(trail: Trail, here: CodeHere, one: Definition, read: Input | None
     where = one.memory if read is None else read.location
     name = "" if variables is None or where is None else variables.name_of(one.address, where)
     values = shown_alone(compared.bad, compared.size)
-    return name, f"`{name}` ({values})" if name else values
-
-
-def _listed(parts: Iterable[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}"
+    return name, f"`{name}` ({values})" if name else f"an unnamed value ({values})"
 
 
 def made_of_itself(here: CodeHere, address: int) -> Stop:
@@ -143,10 +149,14 @@ def _counts(trail: Trail, here: CodeHere, one: Definition) -> bool:
     """Whether the same number was added each time that was seen."""
     looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD)
     made = trail.result(here, one).bad.values
-    is_register = isinstance(one.target, int) and 0 <= one.target < VECTOR
-    if looked is None or not (is_register or one.kind is DefinitionKind.STORE) or len(made) != len(looked.rows):
+    if looked is None or len(made) != len(looked.rows):
         return False
-    was = input_in(looked.rows, Input(one.target, one.size)) if is_register else content_in(looked.rows, one)
+    if isinstance(one.target, int) and 0 <= one.target < VECTOR:
+        was = input_in(looked.rows, Input(one.target, one.size))
+    elif one.kind is DefinitionKind.STORE:
+        was = content_in(looked.rows, one)
+    else:
+        return False
     steps = np.unique(masked(made - was, one.size))
     return len(made) > 1 and len(steps) == 1 and bool(steps[0])
 
