@@ -127,7 +127,7 @@ def test_of_two_callers_the_one_that_passes_most(build: Build) -> None:
     tied = spin(build("alone.c"), "callers", "2")
     assert tied.end is ChainEnd.NOT_FOLLOWED and {hop.function for hop in tied.hops} == {"spin"}
     assert tied.sentence == (
-        "2 calls pass it, none most of the values seen: "
+        "2 calls pass it, and none of them passes most of the values: "
         f"first_caller() in line {line_of('alone.c', 'the first')}, "
         f"second_caller() in line {line_of('alone.c', 'the second')}."
     )
@@ -141,7 +141,7 @@ def test_a_value_that_is_made_of_two(build: Build) -> None:
     # AND where it begins with both
     start = start_at_line(program, "alone.c", line_of("alone.c", "of two"))
     both = alone(start, program, "area", "30", "40")
-    assert both.sentence == "The line reads `width` (30) and `height` (40): follow one of them with --variable."
+    assert both.sentence == "The line reads `width` (30) and `height` (40): follow `width` or `height` with --variable."
 
 
 def test_code_that_did_not_run(build: Build) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
@@ -16,6 +18,7 @@ from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
 _RARER = 0.9
+_Place = TypeVar("_Place", bound=Hashable)
 _MEMBER = re.compile(r"->|\.")
 
 
@@ -84,6 +87,15 @@ def could_write(trail: Trail, writer: Writer, content: int, size: int) -> bool:
     else:
         return True
     return not ((value >> 8 * behind) ^ content) & ((1 << 8 * together) - 1)
+
+
+def equally_often(counts: Mapping[_Place, int], writers: Mapping[_Place, Writer | None]) -> Stop:
+    """Of one run alone, where it is known of all reads whose write they saw. None: they saw none."""
+    tied = [writers[key] for key, count in counts.items() if count == max(counts.values())]
+    stores = [one.at.in_words for one in tied if one is not None]
+    if len(stores) < len(tied):
+        return Stop(ChainEnd.NOT_FOLLOWED, f"It is read as often before any store as after that of {stores[0]}.")
+    return Stop(ChainEnd.NOT_FOLLOWED, f"{len(stores)} stores write it equally often: {', '.join(stores)}.")
 
 
 def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None:

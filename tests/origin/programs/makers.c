@@ -58,6 +58,150 @@ KEPT static void by_memset(long many, long size) {
         spin(levels[3]);
 }
 
+// By two callers: few times by one, then many times by the other one.
+KEPT static void early(long rounds) {
+    spin(rounds); // a few
+    sink++;
+}
+
+KEPT static void late(long rounds) {
+    spin(rounds); // most
+    sink--;
+}
+
+KEPT static void by_phases(long many, long more) {
+    for (long i = 0; i < 3000; i++)
+        early(many);
+    for (long i = 0; i < more; i++)
+        late(many);
+}
+
+// By two stores to one address: first by one, then by the other one.
+static volatile long level;
+
+KEPT static void set_early(long many) {
+    level = many; // first
+    sink++;
+}
+
+KEPT static void set_late(long many) {
+    level = many; // then
+    sink--;
+}
+
+KEPT static void read_level(void) {
+    sink += (unsigned long)level;
+}
+
+KEPT static void by_stores(long many, long more) {
+    set_early(many);
+    for (long i = 0; i < 3000; i++)
+        read_level();
+    set_late(many);
+    for (long i = 0; i < more; i++)
+        read_level();
+}
+
+// The same, in turns: every so manieth time by the other one.
+KEPT static void by_turns(long many, long parts) {
+    for (long i = 0; i < 400; i++) {
+        if (i % parts)
+            set_early(many);
+        else
+            set_late(many);
+        spin(level);
+    }
+}
+
+// The same, at other addresses each time.
+struct item {
+    long rounds;
+    long id;
+};
+
+KEPT static void fill_early(struct item *item, long many) {
+    item->rounds = many; // of an item
+    sink++;
+}
+
+KEPT static void fill_late(struct item *item, long many) {
+    item->rounds = many; // of another one
+    sink--;
+}
+
+KEPT static void by_items(long many, long parts) {
+    struct item *items = calloc(400, sizeof *items);
+    for (long i = 0; i < 400; i++)
+        if (i % parts)
+            fill_early(&items[i], many);
+        else
+            fill_late(&items[i], many);
+    for (long i = 0; i < 400; i++)
+        spin(items[i].rounds);
+    free(items);
+}
+
+// By one of two definitions in a loop: few times by one, then many times by the other one.
+KEPT static long made_early(long many) {
+    return many + 5;
+}
+
+KEPT static long made_late(long many) {
+    return many + 6;
+}
+
+KEPT static void by_definitions(long many, long more) {
+    for (long i = 0; i < 3000 + more; i++) {
+        long rounds;
+        if (i < 3000)
+            rounds = made_early(many + i % 2); // early
+        else
+            rounds = made_late(many + i % 3); // late
+        sink += (unsigned long)rounds + more; // either
+    }
+}
+
+// One after the other, equally often.
+KEPT static void by_places(long many) {
+    for (long i = 0; i < 50; i++) {
+        long size = made_early(many + i % 2);
+        sink += (unsigned long)size ^ 3; // here
+        size = made_late(many + i % 3);
+        sink += (unsigned long)size ^ 5; // there
+    }
+}
+
+// Two at once, of which one has no name.
+KEPT static void by_comparison(long many) {
+    for (long i = 0; i < 50; i++)
+        if (many < made_early(many + 11)) // unnamed
+            sink++;
+}
+
+// By a function of the library that writes, three times in four.
+static char text[8];
+
+KEPT static void append(const char *what) {
+    text[0] = 0;
+    strncat(text, what, 1); // appended
+    sink++;
+}
+
+KEPT static void restart(long many) {
+    text[0] = (char)many; // else
+    sink--;
+}
+
+KEPT static void by_text(long many, const char *what) {
+    for (int i = 0; i < 400; i++) {
+        if (i % 4)
+            append(what);
+        else
+            restart(many);
+        spin(text[0]);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
@@ -72,5 +216,21 @@ int main(int argc, char **argv) {
         by_condition(many);
     else if (!strcmp(how, "memset"))
         by_memset(many, more);
+    else if (!strcmp(how, "phases"))
+        by_phases(many, more);
+    else if (!strcmp(how, "stores"))
+        by_stores(many, more);
+    else if (!strcmp(how, "turns"))
+        by_turns(many, more);
+    else if (!strcmp(how, "items"))
+        by_items(many, more);
+    else if (!strcmp(how, "definitions"))
+        by_definitions(many, more);
+    else if (!strcmp(how, "places"))
+        by_places(many);
+    else if (!strcmp(how, "comparison"))
+        by_comparison(many);
+    else if (!strcmp(how, "text"))
+        by_text(many, how);
     return 0;
 }
