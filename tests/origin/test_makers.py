@@ -71,7 +71,7 @@ def test_a_store_that_writes_most_but_late(build: Build) -> None:
     assert (store.function, store.share) == ("set_late", pytest.approx(20 / 23))
     often = alone(start, program, "stores", "30", "300000")
     assert often.end is ChainEnd.NOT_FOLLOWED
-    assert often.sentence.endswith("it is read too often to record each time.")
+    assert often.sentence.endswith("it is read or written too often to record each time.")
 
 
 @pytest.mark.process
@@ -102,6 +102,14 @@ def test_two_stores_that_write_it_equally_often(build: Build, way: str, stores: 
     origin = spin(build(*MAKERS), way, "30", "4")
     store = next(hop for hop in origin.hops if hop.function in stores)
     assert store.share == 0.75
+
+
+@pytest.mark.process
+def test_writes_of_which_some_are_lost(build: Build) -> None:
+    # GIVEN more writes in turns than a watched address has room for
+    origin = spin(build(*MAKERS), "turns", "1500", "4")
+    assert origin.end is ChainEnd.NOT_FOLLOWED
+    assert origin.sentence.endswith("it is read or written too often to record each time.")
 
 
 @pytest.mark.process

@@ -113,6 +113,10 @@ class WatchedWrites:
     def writes(self, side: BuildSide) -> Rows:
         return self.observed[side].writes
 
+    def lost(self, side: BuildSide) -> bool:
+        """Whether some are missing: then reads seem to see an earlier one."""
+        return self.observed[side].lost > 0
+
 
 @dataclass(eq=False)
 class KnownPlaces:

@@ -60,7 +60,7 @@ _SEVERAL_WRITERS = WriterUnknown(
 
 _READ_TOO_OFTEN = WriterUnknown(
     ChainEnd.NOT_FOLLOWED,
-    "One run does not tell who wrote most of what is read: it is read too often to record each time.",
+    "One run does not tell who wrote most of what is read: it is read or written too often to record each time.",
 )
 
 
@@ -120,11 +120,13 @@ def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     return _by_writers(trail, read, watched, targets)
 
 
-def _by_most_writes(trail: Trail, read: Read, writes: Rows, targets: Targets) -> Next:
+def _by_most_writes(trail: Trail, read: Read, watched: WatchedWrites, targets: Targets) -> Next:
     """Of one run alone: who wrote most of what was read, by those addresses that were watched."""
     side = BuildSide.BAD
     looked = trail.evidence.looked(read.reader.key, side)
     assert looked is not None
+    looked = replace(looked, complete=looked.complete and not watched.lost(side))
+    writes = watched.writes(side)
     writers: dict[_Place, Writer | None] = {}
     counts: Counter[_Place] = Counter()
     for number, address in enumerate((read.addresses[side], *read.elsewhere[side])):
@@ -164,7 +166,7 @@ def _not_settled(
 
 def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targets) -> Next:
     if trail.is_alone:
-        return _by_most_writes(trail, read, watched.writes(BuildSide.BAD), targets)
+        return _by_most_writes(trail, read, watched, targets)
     reads = [_reads_again(trail, read, side) for side in BuildSide]
     if not len(reads[BuildSide.BAD]):
         return stored_within_run(trail, read)

@@ -104,7 +104,7 @@ KEPT static void by_stores(long many, long more) {
 
 // The same, in turns: every so manieth time by the other one.
 KEPT static void by_turns(long many, long parts) {
-    for (long i = 0; i < 400; i++) {
+    for (long i = 0; i < 20 * many; i++) {
         if (i % parts)
             set_early(many);
         else
