@@ -44,9 +44,13 @@ def test_one_recording_is_followed_to_its_option(whyperf: Whyperf, slow: str, tm
 
 
 @pytest.mark.process
-def test_code_that_did_not_run_is_said(whyperf: Whyperf, slow: str) -> None:
-    done = whyperf("origin", slow, "--variable", "set_limit.mode")
+def test_code_that_did_not_run_is_said(whyperf: Whyperf, slow: str, tmp_path: Path) -> None:
+    done = whyperf("origin", slow, "--variable", "set_limit.mode", "--json", "chain.json")
     assert done.returncode == 4 and done.stderr.endswith("whyperf: None of the code that reads it ran.\n")
+    # AND the JSON holds a chain without hops
+    found = json.loads((tmp_path / "chain.json").read_text())["origin"]
+    jsonschema.validate(found, verdict_schema()["$defs"]["origin"])
+    assert found["hops"] == []
 
 
 def test_a_recording_that_is_not_there(refused: Whyperf) -> None:

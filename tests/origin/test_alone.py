@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from whyperf.collect.target.program import Program
-from whyperf.diagnose.origin import ChainEnd, Origin
-from whyperf.origin.search import search
-from whyperf.origin.starts import Start, start_at_line, start_at_variable
+from whyperf.diagnose.origin import ChainEnd
+from whyperf.origin.starts import start_at_line, start_at_variable
 
+from .alone import alone, places, spin
 from .conftest import Build, line_of
 
 pytestmark = pytest.mark.process
 
+COUNTER = "It is a counter: each value is made from the one before."
 _DEMO = Path(__file__).parents[2] / "src/whyperf/demo/orders.c"
 
 
-def _alone(start: Start, program: Path, *words: str, **options: Any) -> Origin:
-    command = Program(str(program), (str(program), *words))
-    origin = search(start, command, command, environment=dict(os.environ), alone=True, **options).origin
-    # THEN nothing is said of runs that were not made
-    assert origin.is_alone and all(hop.good == "" and ", was" not in hop.sentence for hop in origin.hops)
-    assert "good run" not in origin.sentence and "was `" not in origin.sentence
-    return origin
-
-
-def _spin(program: Path, *words: str, **options: Any) -> Origin:
-    return _alone(start_at_variable(program, "spin", "rounds"), program, *words, **options)
-
-
-def _places(origin: Origin) -> list[tuple[str, int]]:
-    return [(hop.function, hop.line) for hop in origin.hops]
-
-
 def test_an_option_is_named(build: Build) -> None:
-    origin = _spin(build("ways.c"), "option", "30000")
+    origin = spin(build("ways.c"), "option", "30000")
     last = origin.hops[-1]
     assert (last.function, last.line, last.bad) == ("by_option", line_of("ways.c", "the option"), "30,000")
     assert origin.end is ChainEnd.OUTSIDE
@@ -49,8 +30,8 @@ def test_an_option_is_named(build: Build) -> None:
 def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -> None:
     file = tmp_path / "slow.conf"
     file.write_text("30000\n")
-    origin = _spin(build("ways.c"), "file", str(file))
-    assert _places(origin)[-1] == ("read_configuration", line_of("ways.c", "// the file"))
+    origin = spin(build("ways.c"), "file", str(file))
+    assert places(origin)[-1] == ("read_configuration", line_of("ways.c", "// the file"))
     assert origin.end is ChainEnd.OUTSIDE
     assert origin.sentence == "fgets() in read_configuration() reads it from outside."
 
@@ -66,35 +47,35 @@ def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -
 def test_a_cheap_function_that_sets_it_through_memory(
     build: Build, way: str, function: str, text: str, value: str
 ) -> None:
-    origin = _spin(build("ways.c"), way, "1")
+    origin = spin(build("ways.c"), way, "1")
     [setter] = [hop for hop in origin.hops if (hop.function, hop.line) == (function, line_of("ways.c", text))]
     assert setter.bad == value and setter.share == 1
     assert origin.end is ChainEnd.OUTSIDE and origin.runs <= 8
 
 
 def test_a_constant_says_what_decides_about_it(build: Build) -> None:
-    origin = _spin(build("ways.c"), "constant", "1")
-    assert _places(origin)[-1] == ("planned", line_of("ways.c", "a constant, chosen"))
+    origin = spin(build("ways.c"), "constant", "1")
+    assert places(origin)[-1] == ("planned", line_of("ways.c", "a constant, chosen"))
     assert origin.end is ChainEnd.CONSTANT
     assert origin.sentence == f"A constant. Line {line_of('ways.c', 'if (mode == 1)')} decides whether it is used."
 
 
 def test_a_count_is_no_constant(build: Build) -> None:
-    origin = _spin(build("ways.c"), "count", "1")
-    assert _places(origin)[-1] == ("join", line_of("ways.c", "one more"))
-    assert origin.end is ChainEnd.NOT_FOLLOWED and origin.sentence == "It is made of itself, again and again."
+    origin = spin(build("ways.c"), "count", "1")
+    assert places(origin)[-1] == ("join", line_of("ways.c", "one more"))
+    assert origin.end is ChainEnd.NOT_FOLLOWED and origin.sentence == COUNTER
 
 
 def test_a_line_is_a_start_too(build: Build) -> None:
     program = build("ways.c")
     start = start_at_line(program, "ways.c", line_of("ways.c", "the loop that costs"))
-    assert ("planned", line_of("ways.c", "a constant, chosen")) in _places(_alone(start, program, "constant", "1"))
+    assert ("planned", line_of("ways.c", "a constant, chosen")) in places(alone(start, program, "constant", "1"))
 
 
 def test_the_demo_leads_to_the_overflow_and_the_option(build: Build) -> None:
     program = build(_DEMO)
     line = 1 + _DEMO.read_text().splitlines().index("    if (buckets < MIN_BUCKETS)")
-    origin = _alone(start_at_line(program, "orders.c", line), program, "4096", "2")
+    origin = alone(start_at_line(program, "orders.c", line), program, "4096", "2")
     assert [(hop.source, hop.bad) for hop in origin.hops][1] == ("uint32_t bytes = megabytes * 1024 * 1024;", "0")
     assert origin.sentence == "It is an option of the command line: argument 1 is `4096`."
 
@@ -103,7 +84,7 @@ def test_the_demo_leads_to_the_overflow_and_the_option(build: Build) -> None:
 def test_tangled_memory(build: Build, deep: bool) -> None:
     if deep and shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    origin = _spin(build("tangled.c", "-pthread", "-fno-builtin-memcpy"), "marked", "1", deep=deep)
+    origin = spin(build("tangled.c", "-pthread", "-fno-builtin-memcpy"), "marked", "1", deep=deep)
     stores = [hop for hop in origin.hops if hop.deep]
     if not deep:
         assert origin.end is ChainEnd.NOT_FOLLOWED and not stores
@@ -122,7 +103,7 @@ ONE_USE = ("alone.c", "-fno-reorder-blocks")
 
 def test_of_two_definitions_the_one_with_most_of_the_values(build: Build) -> None:
     program = build(*ONE_USE)
-    origin = _alone(start_at_variable(program, "in_parts", "rounds"), program, "parts", "4")
+    origin = alone(start_at_variable(program, "in_parts", "rounds"), program, "parts", "4")
     first, supplier, *_ = origin.hops
     assert first.bad == "900 in 15%, 12 values seen"
     assert (supplier.line, supplier.share) == (line_of("alone.c", "if not small"), 0.75)
@@ -131,7 +112,7 @@ def test_of_two_definitions_the_one_with_most_of_the_values(build: Build) -> Non
 
 def test_two_definitions_that_cannot_be_told_apart(build: Build) -> None:
     program = build(*ONE_USE)
-    origin = _alone(start_at_variable(program, "in_parts", "rounds"), program, "parts", "2")
+    origin = alone(start_at_variable(program, "in_parts", "rounds"), program, "parts", "2")
     # THEN the way ends there, though one of them comes first in the code
     lines = f"{line_of('alone.c', 'if not small')}, {line_of('alone.c', '// if small')}"
     assert origin.end is ChainEnd.NOT_FOLLOWED and len(origin.hops) == 1
@@ -139,14 +120,14 @@ def test_two_definitions_that_cannot_be_told_apart(build: Build) -> None:
 
 
 def test_of_two_callers_the_one_that_passes_most(build: Build) -> None:
-    origin = _spin(build("alone.c"), "callers", "4")
+    origin = spin(build("alone.c"), "callers", "4")
     [caller] = [hop for hop in origin.hops if hop.function == "first_caller"]
     assert caller.share == 0.75
     # AND none where both pass as many
-    tied = _spin(build("alone.c"), "callers", "2")
+    tied = spin(build("alone.c"), "callers", "2")
     assert tied.end is ChainEnd.NOT_FOLLOWED and {hop.function for hop in tied.hops} == {"spin"}
     assert tied.sentence == (
-        "2 calls pass it, none most of the values seen: "
+        "2 calls pass it, and none of them passes most of the values: "
         f"first_caller() in line {line_of('alone.c', 'the first')}, "
         f"second_caller() in line {line_of('alone.c', 'the second')}."
     )
@@ -154,16 +135,16 @@ def test_of_two_callers_the_one_that_passes_most(build: Build) -> None:
 
 def test_a_value_that_is_made_of_two(build: Build) -> None:
     program = build("alone.c")
-    origin = _spin(program, "area", "30", "40")
-    assert _places(origin)[-1] == ("by_area", line_of("alone.c", "of two"))
+    origin = spin(program, "area", "30", "40")
+    assert places(origin)[-1] == ("by_area", line_of("alone.c", "of two"))
     assert origin.sentence.startswith("It is made of `width` (30) and `height` (40): one run does not tell")
     # AND where it begins with both
     start = start_at_line(program, "alone.c", line_of("alone.c", "of two"))
-    both = _alone(start, program, "area", "30", "40")
-    assert both.sentence == "The line reads `width` (30) and `height` (40): follow one of them with --variable."
+    both = alone(start, program, "area", "30", "40")
+    assert both.sentence == "The line reads `width` (30) and `height` (40): follow `width` or `height` with --variable."
 
 
 def test_code_that_did_not_run(build: Build) -> None:
     program = build("alone.c")
-    origin = _alone(start_at_variable(program, "by_area", "width"), program, "parts", "4")
+    origin = alone(start_at_variable(program, "by_area", "width"), program, "parts", "4")
     assert not origin.hops and origin.sentence == "None of the code that reads it ran."

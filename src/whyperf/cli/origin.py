@@ -31,11 +31,11 @@ examples:
 
 The commands of the recordings are run again, in the folder where they ran, with probes at single instructions.
 Where those do not tell who wrote to memory, because every run has other addresses or the stores are too many, --deep
-runs both commands under Valgrind, which does; these runs take many times as long, and at most half of the time that is
+runs each command under Valgrind, which does; these runs take many times as long, and at most half of the time that is
 left. `whyperf prove` chooses the variable by itself, and forces what was found to see whether the time goes.
 
-Of one recording nothing is compared. Each hop is where most of the values seen at the hop before come from; the chain
-ends if one run does not tell which of several places that is.
+Of one recording nothing is compared. Each hop shows the code that made most of the values of the hop before it; the
+chain ends if one run does not tell which of several places that is.
 
 exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
 """

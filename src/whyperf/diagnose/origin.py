@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-_ALMOST_ALL = 0.995
+from whyperf.engines.quantities import part
 
 
 class HopKind(Enum):
@@ -37,7 +37,7 @@ def supplied(share: float | None) -> str:
     """Of one run only: how many of the values came from a hop; empty where it is all of them."""
     if share is None or share == 1:
         return ""
-    return f"supplied {'over 99%' if share >= _ALMOST_ALL else f'{share:.0%}'} of the values"
+    return f"supplied {part(share)} of the values"
 
 
 @dataclass(frozen=True)

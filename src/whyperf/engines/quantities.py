@@ -16,6 +16,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}%" if share >= 0.01 or share == 0 else f"{100 * share:.1f}%"
 
 
+def part(share: float) -> str:
+    """Of a whole: all of it and nothing are said only of what is exactly that."""
+    rounded = f"{share:.0%}"
+    return {"0%": "under 1%", "100%": "over 99%"}.get(rounded, rounded) if 0 < share < 1 else rounded
+
+
 def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else _digits(value)
 

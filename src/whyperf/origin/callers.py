@@ -38,8 +38,7 @@ def passed(trail: Trail, here: CodeHere, argument: Definition, used: ComparedVal
     wanted = NOTHING if isinstance(argument.target, StackSlot) else used
     best = _passes_most(trail, here, argument, wanted) if trail.is_alone else _differs_most(compared)
     if best is None:
-        places = f": {', '.join(found)}" if (found := _places(trail, here, compared)) else ""
-        return Stop(ChainEnd.NOT_FOLLOWED, f"{len(compared)} calls pass it, none most of the values seen{places}.")
+        return _not_told(trail, here, len(compared), _places(trail, here, compared))
     call_of = call_that_returns_to(trail, BuildSide.BAD, best, here)
     if isinstance(call_of, Stop):
         return call_of
@@ -58,21 +57,30 @@ def _differs_most(compared: dict[int, ComparedValues]) -> int:
 
 
 def _passes_most(trail: Trail, here: CodeHere, argument: Definition, used: ComparedValues) -> int | None:
-    entry = trail.evidence.point(here.entry.key)
-    if entry is not None and len(_by_caller(trail, here, argument)) > 1:  # alone, so that all calls are recorded
-        trail.evidence.look_again([entry], "counting who passes it")
+    entry, looked = trail.evidence.point(here.entry.key), trail.evidence.looked(here.entry.key, BuildSide.BAD)
+    is_counted = looked is not None and looked.complete
+    if entry is not None and not (is_counted and len(_by_caller(trail, here, argument)) == 1):
+        trail.evidence.look_again([entry], "counting who passes it")  # by itself: then most of the calls are recorded
+        looked = trail.evidence.looked(entry.key, BuildSide.BAD)
     compared = _by_caller(trail, here, argument)
     counts = Counter({caller: int(among(one.bad.values, one.size, used).sum()) for caller, one in compared.items()})
     calls = Counter({caller: one.bad.total for caller, one in compared.items()})
-    most = settle(trail, counts if counts.total() else calls, 0)
+    most = settle(trail, counts if counts.total() else calls, 0, looked)
     return only_maker(compared, used) if most is None else most
 
 
+def _not_told(trail: Trail, here: CodeHere, calls: int, places: list[str]) -> Stop:
+    looked = trail.evidence.looked(here.entry.key, BuildSide.BAD)
+    is_counted = looked is not None and looked.complete
+    why = "and none of them passes most of the values" if is_counted else "too often to count which passes most"
+    listed = f": {', '.join(places)}" if places else ""
+    return Stop(ChainEnd.NOT_FOLLOWED, f"{calls} calls pass it, {why}{listed}.")
+
+
 def _places(trail: Trail, here: CodeHere, callers: Iterable[int]) -> list[str]:
-    """The first few, as people write them."""
+    """The first few."""
     found = [call_that_returns_to(trail, BuildSide.BAD, one, here) for one in islice(callers, _TOLD)]
-    calls = [one for one in found if not isinstance(one, Stop)]
-    return [f"{caller.module.function_name(at)}() in line {caller.module.line(at)[1]}" for caller, at in calls]
+    return [caller.at(call).in_words for caller, call in (one for one in found if not isinstance(one, Stop))]
 
 
 def _by_caller(trail: Trail, here: CodeHere, argument: Definition) -> dict[int, ComparedValues]:

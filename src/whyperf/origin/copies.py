@@ -13,12 +13,13 @@ from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.basic_blocks.blocks import parts_of
 from whyperf.debuginfo.machines.machine import FlowStep as Leads
 from whyperf.debuginfo.machines.operations import VECTOR
-from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind
+from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, Input
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.diagnose.origin import ChainEnd, HopKind
+from whyperf.origin.made_of import constant, is_constant
 from whyperf.origin.points import Point, holds_float
 from whyperf.origin.program_code import BuildSide
-from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer, WriterUnknown
+from whyperf.origin.questions import Ask, CodeHere, Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.trail import Trail, TrailStep
 
 _UNKNOWN_LENGTH = 4096
@@ -53,14 +54,14 @@ _HAND_ON = frozenset(
 
 
 def copied_by_vector(
-    read: Read, here: CodeHere, store: Definition, writers: tuple[Writer | None, Writer | None]
+    trail: Trail, read: Read, here: CodeHere, store: Definition, writers: tuple[Writer | None, Writer | None]
 ) -> Next:
     """A store of a vector register: from where was that loaded?"""
     vector = next(one.location for one in store.inputs if one.location >= VECTOR)
     made = here.slicer.definitions(store.address, vector)
     loads = [one for one in made if one.kind is DefinitionKind.LOAD and one.memory is not None]
-    if made and all(one.kind is DefinitionKind.CONSTANT for one in made):
-        return AskControl(here, store.address)
+    if is_constant(made):
+        return constant(trail, here, store.address)
     if len(loads) != 1 or len(made) != 1 or not _registers_hold(here, loads[0], store):
         if holds_float(store):
             return Ask(here.at(store.address), vector, read.compared)
@@ -164,10 +165,20 @@ def copied_by_call(trail: Trail, read: Read, here: CodeHere, address: int, name:
     """None: the call copies it from memory."""
     trail.add(TrailStep(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
     if name in ("memset", "__memset_chk"):
-        return AskControl(here, address)
+        return _filled(trail, here, address)
     if name in _COPIES and _COPIES[name].source is None:
         return Stop(ChainEnd.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
     return None
+
+
+def _filled(trail: Trail, here: CodeHere, address: int) -> Next:
+    """By what the call was given; two runs are compared by whether it runs."""
+    call = Definition(address, DefinitionKind.TEST, None, 1)
+    value = Input(here.slicer.function.registers.arguments[0][1], 1)
+    if not trail.is_alone or is_constant(here.slicer.definitions(address, value.location)):
+        return constant(trail, here, address)
+    trail.look([(here, call)], "looking at what it is filled with")
+    return Ask(here.at(address), value.location, trail.input(here, call, value))
 
 
 def unlocated(read: Read, here: CodeHere, reader: Point) -> Read:

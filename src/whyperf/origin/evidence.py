@@ -20,10 +20,10 @@ from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
 from whyperf.origin.values import EMPTY, Sample, UInt64s
 
 MOST_POINTS = 60
-_ROOM_ALONE = 16384
-"""Records of all places: half of what a run has room for."""
+_ROOM_ALONE = 32768
+"""Records of all places: what a run has room for."""
 _TRAPS_TO_COUNT = 100_000
-"""A second or two of a run: what it takes to count a few places."""
+"""Of a place, or of one run alone of all places: a second or two of a run."""
 
 
 class Observe(Protocol):
@@ -113,6 +113,10 @@ class WatchedWrites:
     def writes(self, side: BuildSide) -> Rows:
         return self.observed[side].writes
 
+    def lost(self, side: BuildSide) -> bool:
+        """Whether some are missing: then reads seem to see an earlier one."""
+        return self.observed[side].lost > 0
+
 
 @dataclass(eq=False)
 class KnownPlaces:
@@ -186,18 +190,19 @@ class OriginEvidence:
 
     def _is_counted(self, key: tuple[Path, int]) -> bool:
         found = self._known.looked.get(key)
-        return found is not None and found[0].complete and found[1].complete
+        sides = (BuildSide.BAD,) if self.is_alone else BuildSide
+        return found is not None and all(found[side].complete for side in sides)
 
     def look_again(self, points: Sequence[Point], why: str) -> None:
         """At all of them in one pair of runs, whatever was seen before: so that their order can be told."""
         joined: dict[tuple[Path, int], Point] = {}
         for point in points[:MOST_POINTS]:
             joined[point.key] = joined[point.key].joined(point) if point.key in joined else point
-        self._run(list(joined.values()), ((), ()), why)
+        self._run(list(joined.values()), ((), ()), why, self._traps(len(joined)))
 
     def watch(self, reader: Point, watches: tuple[Sequence[Watch], Sequence[Watch]], why: str) -> WatchedWrites:
         """Who writes to addresses, one list a side, while a reader is looked at again."""
-        return WatchedWrites(self._run([reader], watches, why))
+        return WatchedWrites(self._run([reader], watches, why, self._traps(1)))
 
     @property
     def is_deep(self) -> bool:
@@ -289,9 +294,15 @@ class OriginEvidence:
 
     def _records(self, points: int) -> int:
         """Of each place, before only every second hit is recorded: of one run alone as many as there is room for, since
-        shares would be wrong where code takes turns."""
+        shares would be wrong where code takes turns. Further hits are counted, as of unknown makers."""
         usual = ObservationLimits.records
         return max(usual, _ROOM_ALONE // max(1, points)) if self.is_alone else usual
+
+    def _traps(self, points: int) -> int:
+        """Of each place, before it is left alone: of one run alone as many as there is time for, since what came first
+        says nothing of shares."""
+        usual = ObservationLimits.traps
+        return max(usual, _TRAPS_TO_COUNT // max(1, points)) if self.is_alone else usual
 
     def _used_up(self) -> OutOfBudgetError:
         return OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")

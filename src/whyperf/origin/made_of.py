@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,13 +11,15 @@ from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.choosing import Through, is_step
+from whyperf.origin.evidence import Looked
 from whyperf.origin.points import content_in, input_in, result_in
 from whyperf.origin.program_code import BuildSide
-from whyperf.origin.questions import CodeHere, Stop
-from whyperf.origin.shown import shown_alone
+from whyperf.origin.questions import AskControl, CodeHere, Stop
+from whyperf.origin.shown import listed, shown_alone
 from whyperf.origin.starts import StartingPoint
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
+from whyperf.origin.values import masked
 
 _NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is made by an instruction that is not understood.")
 
@@ -35,7 +37,9 @@ def values_of_line(trail: Trail, points: list[StartingPoint]) -> list[StartingPo
     texts = {name or text: text for name, text in of_roots.values()}
     if len(texts) == 1:
         return [one for _, one in described]
-    return Stop(ChainEnd.NOT_FOLLOWED, f"The line reads {_listed(texts.values())}: follow one of them with --variable.")
+    names = [f"`{name}`" for name in dict.fromkeys(name for name, _ in of_roots.values()) if name]
+    of_names = f"follow {listed(names, 'or')} with --variable" if names else "one run does not tell which matters"
+    return Stop(ChainEnd.NOT_FOLLOWED, f"The line reads {listed(texts.values())}: {of_names}.")
 
 
 def _is_counter(here: CodeHere, one: Definition, wanted: Input) -> bool:
@@ -67,7 +71,7 @@ def supplying_input(trail: Trail, here: CodeHere, one: Definition) -> Input | Th
     registers = [each for each in one.inputs if each.location != FLAGS]
     is_choice = one.kind is DefinitionKind.SELECT
     if not is_choice and is_step(here, one):
-        return made_of_itself(here, one.address)
+        return made_from_before(trail, here, one)
     if not is_choice:
         registers = [each for each in registers if not _is_constant(here, one, each)]
     read: list[Input | Through] = [*registers, *((Through.MEMORY,) if one.reads_memory else ())]
@@ -78,7 +82,10 @@ def supplying_input(trail: Trail, here: CodeHere, one: Definition) -> Input | Th
 
 
 def _is_constant(here: CodeHere, one: Definition, value: Input) -> bool:
-    made = here.slicer.definitions(one.address, value.location)
+    return is_constant(here.slicer.definitions(one.address, value.location))
+
+
+def is_constant(made: Sequence[Definition]) -> bool:
     return bool(made) and all(each.kind is DefinitionKind.CONSTANT for each in made)
 
 
@@ -86,27 +93,35 @@ def _unchanged(
     trail: Trail, here: CodeHere, one: Definition, read: Sequence[Input | Through]
 ) -> Input | Through | None:
     """What the result is as it is, in most of the records."""
+    if one.kind is DefinitionKind.TEST or any(isinstance(each, Input) and each.location >= VECTOR for each in read):
+        return None
     looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD)
-    if looked is None or one.kind is DefinitionKind.TEST:
+    if looked is None:
         return None
-    made = result_in(looked.rows, one)
-    if any(isinstance(each, Input) and each.location >= VECTOR for each in read):
-        return None
-    rows, size = looked.rows, one.size
+    counts = _same(looked, one, read)
+    if counts and not looked.complete:
+        trail.count([(here, one)], "counting which of its inputs it is")
+        looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD) or looked
+        counts = _same(looked, one, read)
+    best = settle(trail, counts, len(looked.rows) - counts.total(), looked)
+    return None if best is None else read[best]
+
+
+def _same(looked: Looked, one: Definition, read: Sequence[Input | Through]) -> Counter[int]:
+    """How often the result is which of the inputs, and no other one."""
+    made, rows, size = result_in(looked.rows, one), looked.rows, one.size
     seen = [
         input_in(rows, Input(each.location, size)) if isinstance(each, Input) else content_in(rows, one)
         for each in read
     ]
     same = np.array([each == made for each in seen])
     alone = same.sum(axis=0) == 1
-    counts = Counter(np.argmax(same[:, alone], axis=0).tolist()) if alone.any() else Counter[int]()
-    best = settle(trail, counts, int((~alone).sum()))
-    return None if best is None else read[best]
+    return Counter(np.argmax(same[:, alone], axis=0).tolist()) if alone.any() else Counter()
 
 
 def _made_of(trail: Trail, here: CodeHere, one: Definition, read: Sequence[Input | Through]) -> Stop:
     parts = [_described(trail, here, one, each if isinstance(each, Input) else None)[1] for each in read]
-    what = _listed(parts) if len(parts) > 1 else f"{parts[0]} and of a condition"
+    what = listed(parts) if len(parts) > 1 else f"{parts[0]} and of a condition"
     return Stop(ChainEnd.NOT_FOLLOWED, f"It is made of {what}: one run does not tell which of them to follow.")
 
 
@@ -117,19 +132,39 @@ def _described(trail: Trail, here: CodeHere, one: Definition, read: Input | None
     where = one.memory if read is None else read.location
     name = "" if variables is None or where is None else variables.name_of(one.address, where)
     values = shown_alone(compared.bad, compared.size)
-    return name, f"`{name}` ({values})" if name else values
-
-
-def _listed(parts: Iterable[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}"
+    return name, f"`{name}` ({values})" if name else f"an unnamed value ({values})"
 
 
 def made_of_itself(here: CodeHere, address: int) -> Stop:
     return Stop(ChainEnd.NOT_FOLLOWED, f"It is made of itself, again and again.{_deciding(here, address, 'how often')}")
 
 
-def constant(here: CodeHere, address: int) -> Stop:
+def made_from_before(trail: Trail, here: CodeHere, one: Definition) -> Stop:
+    how = "It is a counter: each value" if _counts(trail, here, one) else "Each value"
+    what = f"{how} is made from the one before."
+    return Stop(ChainEnd.NOT_FOLLOWED, f"{what}{_deciding(here, one.address, 'how often')}")
+
+
+def _counts(trail: Trail, here: CodeHere, one: Definition) -> bool:
+    """Whether the same number was added each time that was seen."""
+    looked = trail.evidence.looked((here.module.path, one.address), BuildSide.BAD)
+    made = trail.result(here, one).bad.values
+    if looked is None or len(made) != len(looked.rows):
+        return False
+    if isinstance(one.target, int) and 0 <= one.target < VECTOR:
+        was = input_in(looked.rows, Input(one.target, one.size))
+    elif one.kind is DefinitionKind.STORE:
+        was = content_in(looked.rows, one)
+    else:
+        return False
+    steps = np.unique(masked(made - was, one.size))
+    return len(made) > 1 and len(steps) == 1 and bool(steps[0])
+
+
+def constant(trail: Trail, here: CodeHere, address: int, otherwise: Stop | None = None) -> Stop | AskControl:
+    """What decides about a number of the program; of one run alone the way ends there."""
+    if not trail.is_alone:
+        return AskControl(here, address, otherwise)
     return Stop(ChainEnd.CONSTANT, f"A constant.{_deciding(here, address, 'whether it is used')}")
 
 

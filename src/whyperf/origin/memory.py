@@ -7,6 +7,7 @@ address is read again there is checked; where it is not, all stores to such a me
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,13 +27,14 @@ from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import odd_reads, stored_within_run
-from whyperf.origin.written_by import could_write, follow_writers, is_other_member
+from whyperf.origin.written_by import could_write, equally_often, follow_writers, is_other_member
 
 _WATCHED_BYTES = 8
 _ELSEWHERE = 2
 """Further addresses that are watched: processors watch four."""
 _APART = 64  # bytes
-_NOBODY = (Path(), 0)
+_Place = tuple[Path, int]
+_NOBODY: _Place = (Path(), 0)
 _SURELY_ADDED = 8192
 """Bytes of the environment at most: what nobody wrote to is hardly the frame of a function."""
 
@@ -54,6 +56,11 @@ _SOMETHING_ELSE = WriterUnknown(
 _SEVERAL_WRITERS = WriterUnknown(
     ChainEnd.NOT_FOLLOWED,
     "One run does not tell who wrote most of what is read: it lies at more addresses than can be watched.",
+)
+
+_READ_TOO_OFTEN = WriterUnknown(
+    ChainEnd.NOT_FOLLOWED,
+    "One run does not tell who wrote most of what is read: it is read or written too often to record each time.",
 )
 
 
@@ -113,26 +120,30 @@ def who_wrote(trail: Trail, read: Read, targets: Targets) -> Next:
     return _by_writers(trail, read, watched, targets)
 
 
-def _by_most_writes(trail: Trail, read: Read, writes: Rows, targets: Targets) -> Next:
+def _by_most_writes(trail: Trail, read: Read, watched: WatchedWrites, targets: Targets) -> Next:
     """Of one run alone: who wrote most of what was read, by those addresses that were watched."""
     side = BuildSide.BAD
     looked = trail.evidence.looked(read.reader.key, side)
-    rows = np.zeros(0, RECORD) if looked is None else looked.rows
-    writers: dict[tuple[Path, int], Writer | None] = {}
-    counts: Counter[tuple[Path, int]] = Counter()
+    assert looked is not None
+    looked = replace(looked, complete=looked.complete and not watched.lost(side))
+    writes = watched.writes(side)
+    writers: dict[_Place, Writer | None] = {}
+    counts: Counter[_Place] = Counter()
     for number, address in enumerate((read.addresses[side], *read.elsewhere[side])):
         mine = writes[writes["watch"] == number]
-        for one in np.flatnonzero(read.selects(rows, address or 0)):
-            last = _last_of(trail, read, side, rows[one : one + 1], mine, address=address or 0)
+        reads = looked.rows[read.selects(looked.rows, address or 0)]
+        seen = np.stack([np.searchsorted(mine["order"], reads["order"]).astype(np.uint64), reads["memory"]])
+        _, firsts, many = np.unique(seen, axis=1, return_index=True, return_counts=True)  # they have one writer
+        for one, count in zip(firsts.tolist(), many.tolist(), strict=True):
+            last = _last_of(trail, read, side, reads[one : one + 1], mine, address=address or 0)
             writer = _of_same_member(trail, read, last)
             if last is None or writer is not None:
                 key = _NOBODY if writer is None else writer.at.key
                 writers.setdefault(key, writer)
-                counts[key] += 1
-    most = settle(trail, counts, len(rows) - counts.total())
+                counts[key] += count
+    most = settle(trail, counts, len(looked.rows) - counts.total(), looked)
     if most is None:
-        found = stored_within_run(trail, read)
-        return _SEVERAL_WRITERS if isinstance(found, WriterUnknown) and len(counts) else found
+        return _not_settled(trail, read, looked, counts, writers)
     writer = writers[most]
     if writer is None:
         return never_written(trail, read, targets)
@@ -141,9 +152,21 @@ def _by_most_writes(trail: Trail, read: Read, writes: Rows, targets: Targets) ->
     return follow_writers(trail, read, None, writer)
 
 
+def _not_settled(
+    trail: Trail, read: Read, looked: Looked, counts: Counter[_Place], writers: Mapping[_Place, Writer | None]
+) -> Next:
+    """Why no writer wrote most of what is read. Where it is known of all reads who did, another run tells no more."""
+    if counts.total() < len(looked.rows) or not counts:
+        found = stored_within_run(trail, read)
+        return _SEVERAL_WRITERS if isinstance(found, WriterUnknown) and len(counts) else found
+    if looked.total > len(looked.rows) or not looked.complete:
+        return _READ_TOO_OFTEN
+    return equally_often(counts, writers)
+
+
 def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targets) -> Next:
     if trail.is_alone:
-        return _by_most_writes(trail, read, watched.writes(BuildSide.BAD), targets)
+        return _by_most_writes(trail, read, watched, targets)
     reads = [_reads_again(trail, read, side) for side in BuildSide]
     if not len(reads[BuildSide.BAD]):
         return stored_within_run(trail, read)

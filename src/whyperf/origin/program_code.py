@@ -42,6 +42,11 @@ class CodeAddress:
     def slicer(self) -> Slicer | None:
         return self.module.slicer_at(self.address)
 
+    @property
+    def in_words(self) -> str:
+        line = self.module.line(self.address)[1]
+        return f"{self.module.function_name(self.address)}(){f' in line {line}' if line else ''}"
+
 
 Modules = Sequence[tuple[str, int]]
 """Paths and biases of what a run loaded."""

@@ -18,11 +18,12 @@ from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, Ori
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
 from whyperf.origin.last_writers import shown_by_valgrind
-from whyperf.origin.made_of import constant, values_of_line
+from whyperf.origin.made_of import values_of_line
 from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
+from whyperf.origin.shown import listed
 from whyperf.origin.spreadable import SpreadableSite, spreadable_sites
 from whyperf.origin.starts import Start, StartAtCalls, StartAtLine, StartingPoint, calls_at, starting_points
 from whyperf.origin.trail import Trail, TrailStep
@@ -34,9 +35,6 @@ _MOST_STARTS = 3
 _MORE = 1.1
 """From what ratio on a place is passed more often."""
 _MOST_STEPS = 40
-_AS_OFTEN = (
-    "It is read as often in several places (lines {lines}), made by other code each time: one run tells no more."
-)
 
 
 @dataclass(frozen=True)
@@ -143,8 +141,15 @@ def _tied(trail: Trail, points: list[StartingPoint]) -> Stop | None:
     """Of one run alone: the value is read as often in two places, and made by others in each."""
     first, *others = _apart(points)
     tied = [one for one in (first, *others) if _worth(trail, one) == _worth(trail, first)]
-    lines = ", ".join(str(one.here.module.line(one.definition.address)[1]) for one in tied)
-    return None if len(tied) < 2 else Stop(ChainEnd.NOT_FOLLOWED, _AS_OFTEN.format(lines=lines))
+    if len(tied) < 2:
+        return None
+    lines = sorted({one.here.module.line(one.definition.address)[1] for one in tied} - {0})
+    if len(lines) < 2:
+        where, advice = f"{len(tied)} places{''.join(f' in line {line}' for line in lines)}", ""
+    else:
+        where, advice = f"Lines {listed(map(str, lines))}", ": follow one of them with --line"
+    different = "and different code makes it for each"
+    return Stop(ChainEnd.NOT_FOLLOWED, f"{where} read it equally often, {different}{advice}.")
 
 
 def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:
@@ -266,14 +271,26 @@ def _answer(trail: Trail, question: Ask | AskControl | AskMemory | Read, targets
     if isinstance(question, AskMemory):
         return written(trail, question.here, question.definition)
     if isinstance(question, Read):
-        wrote = who_wrote(trail, question, targets)
-        if isinstance(wrote, WriterUnknown) and trail.evidence.is_deep:
-            return shown_by_valgrind(trail, question, wrote)
+        return _wrote(trail, question, targets)
+    return _decided(trail, question)
+
+
+def _wrote(trail: Trail, question: Read, targets: Targets) -> Next:
+    share = trail.next_share
+    wrote = who_wrote(trail, question, targets)
+    if not (isinstance(wrote, WriterUnknown) and trail.evidence.is_deep):
         return wrote
-    if ("control", question.here.module.path, question.address) in trail.asked:
-        return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
-    trail.asked.add(("control", question.here.module.path, question.address))
+    trail.next_share = share  # of a writer that led nowhere nothing is kept
+    return shown_by_valgrind(trail, question, wrote)
+
+
+def _decided(trail: Trail, question: AskControl) -> Next:
     here, address = question.here, question.address
-    found = constant(here, address) if trail.is_alone else decided(trail, here, address)
+    if trail.is_alone:
+        return Stop(ChainEnd.NOT_FOLLOWED, "One run does not tell what decides how often it runs.")
+    if ("control", here.module.path, address) in trail.asked:
+        return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
+    trail.asked.add(("control", here.module.path, address))
+    found = decided(trail, here, address)
     nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
     return question.otherwise if nothing and question.otherwise is not None else found

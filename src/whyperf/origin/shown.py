@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from whyperf.engines.quantities import part
 from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenly, numbers_of
 
 _FEW = 3
@@ -21,10 +23,9 @@ def shown(sample: Sample, size: int) -> str:
     if sample.is_text:
         return ", ".join(f'"{_text(key)}"' for key, _ in histogram.most_common(_FEW))
     if histogram.keys() == {0, POINTER}:
-        return f"null in {histogram[0] / histogram.total():.0%}"
+        return f"null in {part(histogram[0] / histogram.total())}"
     if len(histogram) <= _FEW:
-        *first, last = _each(sample, size)
-        return f"{', '.join(first)} or {last}" if first else last
+        return listed(_each(sample, size), "or")
     return _range(sample, size)
 
 
@@ -39,8 +40,13 @@ def shown_alone(sample: Sample, size: int) -> str:
         return "an address" if different == 1 else f"{different:,} addresses seen"
     (commonest, count), *_ = histogram.most_common(1)
     share = count / histogram.total()
-    most = f"{_key(commonest, sample, size)} in {share:.0%}" if share >= _RARE else _range(sample, size)
+    most = f"{_key(commonest, sample, size)} in {part(share)}" if share >= _RARE else _range(sample, size)
     return f"{most}, {different:,} values seen"
+
+
+def listed(parts: Iterable[str], joint: str = "and") -> str:
+    *first, last = parts
+    return f"{', '.join(first)} {joint} {last}" if first else last
 
 
 def _range(sample: Sample, size: int) -> str:
@@ -67,7 +73,7 @@ def shown_shares(compared: ComparedValues) -> tuple[str, str]:
     keys = histograms[0].keys() | histograms[1].keys()
     odd = max(keys, key=lambda key: abs(histograms[0][key] / many[0] - histograms[1][key] / many[1]), default=0)
     good, bad = (
-        f"{_key(odd, compared.bad, compared.size)} in {one[odd] / all_of:.0%}"
+        f"{_key(odd, compared.bad, compared.size)} in {part(one[odd] / all_of)}"
         for one, all_of in zip(histograms, many, strict=True)
     )
     return good, bad

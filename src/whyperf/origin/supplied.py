@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from whyperf.collect.observation.sites import Rows
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input, Location
 from whyperf.diagnose.origin import ChainEnd
+from whyperf.origin.evidence import MOST_POINTS, Looked
 from whyperf.origin.points import Point, input_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Stop
@@ -25,6 +27,8 @@ from whyperf.origin.values import ComparedValues, UInt64s, as_key, masked
 
 _Key = TypeVar("_Key", bound=Hashable)
 _NO_ONE = -1
+_FEW_LINES = 4
+"""That a sentence lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,13 @@ def most_of(counts: Counter[_Key], unknown: int = 0) -> _Key | None:
     return ranked[0][0] if ranked and ranked[0][1] > second + unknown else None
 
 
-def settle(trail: Trail, counts: Counter[_Key], unknown: int) -> _Key | None:
-    """The same, and the trail notes the share."""
+def settle(trail: Trail, counts: Counter[_Key], unknown: int, looked: Looked | None = None) -> _Key | None:
+    """The same, and the trail notes the share. `looked`: of whose hits these are. Nobody knows who supplied those that
+    are not recorded; where not even their number is known, there are no shares, only who supplied all that was seen."""
+    if looked is not None and (unknown or len(+counts) > 1):
+        if not looked.complete:
+            return None
+        unknown += looked.total - len(looked.rows)
     most = most_of(counts, unknown)
     if most is not None:
         trail.supplies(counts[most] / (counts.total() + unknown))
@@ -73,7 +82,8 @@ def narrowed(found: ComparedValues, wanted: ComparedValues) -> ComparedValues:
     if chosen.all() or not chosen.any():
         return found
     values, hits = found.bad.values[chosen], found.bad.hits[chosen]
-    return replace(found, bad=replace(found.bad, values=values, hits=hits, total=len(values)))
+    is_all = found.bad.complete and len(found.bad.values) == found.bad.total
+    return replace(found, bad=replace(found.bad, values=values, hits=hits, total=len(values), complete=is_all))
 
 
 def only_maker(made: Mapping[_Key, ComparedValues], wanted: ComparedValues) -> _Key | None:
@@ -90,9 +100,9 @@ def supplier(
     if len(made) == 1:
         return made[0], wanted
     points = [_ran_at(trail, here, one) for one in made]
-    if any(one is None for one in points):
-        return _not_told(here, made)
     wanted_points = [use.point, *(one for one in points if one is not None)]
+    if len(points) >= len(wanted_points) or len(wanted_points) > MOST_POINTS:
+        return _not_told(here, made)
     again = [one.joined(known) if (known := trail.evidence.point(one.key)) else one for one in wanted_points]
     trail.evidence.look_again(again, "matching values with who made them")
     looked = trail.evidence.looked(use.point.key, BuildSide.BAD)
@@ -101,7 +111,7 @@ def supplier(
     if values is not None and (chosen := among(values, 8, wanted)).any():
         rows, values = rows[chosen], values[chosen]
     found = _suppliers(rows, values, [_made_by(trail, here, one) for one in made])
-    best = settle(trail, Counter(found[found != _NO_ONE].tolist()), int((found == _NO_ONE).sum()))
+    best = settle(trail, Counter(found[found != _NO_ONE].tolist()), int((found == _NO_ONE).sum()), looked)
     if best is None:
         return _not_told(here, made)
     if values is None:
@@ -134,6 +144,13 @@ class _Made:
     """It is recorded where the value is there already, not before it is made."""
     all_until: int
     """Up to this moment all of it is recorded."""
+
+    @cached_property
+    def of_threads(self) -> dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]]:
+        """Which of the records are of a thread, and when they were made."""
+        threads = self.rows["thread"]
+        rows = {one: np.flatnonzero(threads == one) for one in np.unique(threads).tolist()}
+        return {one: (mine, np.ascontiguousarray(self.rows["order"][mine])) for one, mine in rows.items()}
 
 
 def _made_by(trail: Trail, here: CodeHere, one: Definition) -> _Made:
@@ -170,10 +187,12 @@ def _suppliers(uses: Rows, values: UInt64s | None, made: Sequence[_Made]) -> npt
 
 def _last_before(one: _Made, use: Rows) -> tuple[int, int]:
     """When, and in which of its records; 0 where it did not run before."""
-    rows = one.rows
-    before = rows["order"] <= use["order"] if one.at_once else rows["order"] < use["order"]
-    mine = np.flatnonzero(before & (rows["thread"] == use["thread"]))
-    return (int(rows["order"][mine[-1]]), int(mine[-1])) if len(mine) else (0, 0)
+    mine = one.of_threads.get(int(use["thread"]))
+    if mine is None:
+        return 0, 0
+    rows, orders = mine
+    before = int(np.searchsorted(orders, use["order"], "right" if one.at_once else "left"))
+    return (int(orders[before - 1]), int(rows[before - 1])) if before else (0, 0)
 
 
 def _is(one: _Made, at: int, value: int) -> bool:
@@ -189,7 +208,8 @@ def _makes(one: _Made, value: int) -> bool:
 
 def _not_told(here: CodeHere, made: Sequence[Definition]) -> Stop:
     lines = sorted({here.module.line(one.address)[1] for one in made} - {0})
-    where = f" (lines {', '.join(map(str, lines))})" if len(lines) > 1 else ""
+    listed = ", ".join(map(str, lines)) if len(lines) <= _FEW_LINES else f"{lines[0]} to {lines[-1]}"
+    where = f" (lines {listed})" if len(lines) > 1 else ""
     return Stop(
         ChainEnd.NOT_FOLLOWED,
         f"{len(made)} instructions make it{where}: one run does not tell which of them supplied most of the values.",

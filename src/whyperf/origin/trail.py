@@ -69,8 +69,8 @@ class Trail:
     asked: set[object] = field(default_factory=set)
     otherwise: Stop | None = None
     """Why the way ends that is certain, should it be lost from here on."""
-    _share: float = 1.0
-    """Of the next step."""
+    next_share: float = 1.0
+    """Of the step that is added next."""
     _beside: dict[tuple[Path, int, Location | None], Point] = field(default_factory=dict)
     """Points of definitions that share their instruction with another one that is looked at."""
 
@@ -212,12 +212,12 @@ class Trail:
         return "" if variables is None else variables.name_of(address, location)
 
     def add(self, step: TrailStep) -> None:
-        self.steps.append(replace(step, share=self._share))
-        self._share = 1.0
+        self.steps.append(replace(step, share=self.next_share))
+        self.next_share = 1.0
 
     def supplies(self, share: float) -> None:
         """Notes that so many of the values come from where the way goes on."""
-        self._share *= share
+        self.next_share *= share
 
     def add_decision(self, here: CodeHere, test: Definition, wanted: Input | None) -> None:
         """A comparison, by the input that differs; None: what it reads from memory."""

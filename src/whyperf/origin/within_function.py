@@ -14,7 +14,7 @@ from whyperf.origin.callers import passed
 from whyperf.origin.changed import changed_in
 from whyperf.origin.choosing import Through, choose, choose_address, input_of, is_step
 from whyperf.origin.evidence import Targets
-from whyperf.origin.made_of import made_of_itself, supplying_input
+from whyperf.origin.made_of import constant, made_of_itself, supplying_input
 from whyperf.origin.points import Point, result_in
 from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
 from whyperf.origin.returned import callee_of, library_end, points_of_call
@@ -161,7 +161,7 @@ class _Within:
         if one.kind is not DefinitionKind.TEST:
             trail.add_result(here, one, _KINDS[one.kind], self._what_it_makes(one))
         if one.kind is DefinitionKind.CONSTANT:
-            return AskControl(here, one.address)
+            return constant(trail, here, one.address)
         if trail.is_alone:
             return self._through(one)
         if one.kind is DefinitionKind.UNKNOWN or self._runs_in_bad_only(one):
@@ -208,7 +208,7 @@ class _Within:
         if wanted is Through.NOTHING and unseen and not trail.is_alone:
             return Stop(ChainEnd.NOT_FOLLOWED, "It is made of a number in a vector register that could not be seen.")
         if wanted is Through.NOTHING:
-            return AskControl(here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
+            return constant(trail, here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
         if one.kind is DefinitionKind.TEST:
             trail.add_decision(here, one, wanted if isinstance(wanted, Input) else None)
         if not isinstance(wanted, Input):

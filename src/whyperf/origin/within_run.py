@@ -13,14 +13,15 @@ from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.evidence import MOST_POINTS
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress, is_of_system
-from whyperf.origin.questions import Next, Read, Writer, WriterUnknown
+from whyperf.origin.questions import Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import odd
-from whyperf.origin.written_by import could_write, follow_writers, member_of
+from whyperf.origin.written_by import could_write, equally_often, follow_writers, member_of
 
 _SCAN_S = 5.0
-_MATCHED = 64  # reads
+_MATCHED = 64
+"""Reads, where runs are compared; of one run alone all count, since code that takes turns would be seen in part."""
 _NOT_AGAIN = "Its address is another one in every run, and its stores are too many to look at all of them."
 
 
@@ -33,9 +34,10 @@ def stored_within_run(trail: Trail, read: Read) -> Next:
     path = read.here.module.path
     points = [Point(path, one.address, after=True, memory=one.memory) for one in stores]
     trail.evidence.look_again([read.reader, *points], "matching reads with writes")
-    writers = [_last(trail, read, [one.address for one in stores], side) for side in BuildSide]
-    good, bad = writers
-    if bad is None:
+    good, bad = (_last(trail, read, [one.address for one in stores], side) for side in BuildSide)
+    if isinstance(bad, Stop):
+        return bad
+    if bad is None or isinstance(good, Stop):
         return WriterUnknown(
             ChainEnd.NOT_FOLLOWED,
             "None of the stores to such a member was seen to write most of what is read."
@@ -66,7 +68,7 @@ def _likely(read: Read, stores: list[Definition]) -> list[Definition]:
     return found
 
 
-def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Writer | None:
+def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Writer | Stop | None:
     looked = trail.evidence.looked(read.reader.key, side)
     if looked is None:
         return None
@@ -75,7 +77,7 @@ def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Write
     found: Counter[int] = Counter()
     rows: dict[int, Writer] = {}
     reads = odd_reads(read, looked.rows, side)
-    reads = reads[:: max(1, len(reads) // _MATCHED)] if trail.is_alone else reads[:_MATCHED]
+    reads = reads if trail.is_alone else reads[:_MATCHED]
     for seen in reads:
         address, order = int(seen["memory_address"]), int(seen["order"])
         last: tuple[int, int] | None = None
@@ -91,6 +93,7 @@ def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Write
             continue
         found[last[1]] += 1
     if trail.is_alone:
-        most = settle(trail, found, len(reads) - found.total())
-        return None if most is None else rows[most]
+        most = settle(trail, found, len(reads) - found.total(), looked)
+        are_known = looked.complete and found.total() == looked.total > 0
+        return rows[most] if most is not None else equally_often(found, rows) if are_known else None
     return rows[found.most_common(1)[0][0]] if found else None

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector, half_stored
-from whyperf.origin.made_of import made_of_itself
+from whyperf.origin.made_of import constant, made_from_before, made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
 _RARER = 0.9
+_Place = TypeVar("_Place", bound=Hashable)
 _MEMBER = re.compile(r"->|\.")
 
 
@@ -86,6 +89,15 @@ def could_write(trail: Trail, writer: Writer, content: int, size: int) -> bool:
     return not ((value >> 8 * behind) ^ content) & ((1 << 8 * together) - 1)
 
 
+def equally_often(counts: Mapping[_Place, int], writers: Mapping[_Place, Writer | None]) -> Stop:
+    """Of one run alone, where it is known of all reads whose write they saw. None: they saw none."""
+    tied = [writers[key] for key, count in counts.items() if count == max(counts.values())]
+    stores = [one.at.in_words for one in tied if one is not None]
+    if len(stores) < len(tied):
+        return Stop(ChainEnd.NOT_FOLLOWED, f"It is read as often before any store as after that of {stores[0]}.")
+    return Stop(ChainEnd.NOT_FOLLOWED, f"{len(stores)} stores write it equally often: {', '.join(stores)}.")
+
+
 def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None:
     stores = [_store(trail, one) for one in (good, bad)]
     known = [(here, one) for here, one in stores if here is not None and one is not None]
@@ -108,11 +120,11 @@ def stored(
     name = trail.name_after(here, store) or read.name
     general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
     register = general[0].location if len(general) == 1 and not store.reads_memory else None
-    if trail.is_alone:
+    half = half_stored(read, here, store, writers)
+    if trail.is_alone and half is None:
         trail.look([(here, store)], "looking at what is written")
         written = narrowed(trail.result(here, store), read.compared)
         read = replace(read, compared=written) if len(written.bad.values) else read
-    half = half_stored(read, here, store, writers)
     if half is None:  # else the store's line is that of either half
         trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
     if ("stored", here.module.path, store.address) in trail.asked:
@@ -121,17 +133,21 @@ def stored(
     if half is not None:
         return half
     if any(one.location >= VECTOR for one in store.inputs):
-        return copied_by_vector(read, here, store, writers)
+        return copied_by_vector(trail, read, here, store, writers)
+    if store.reads_memory and (general or trail.is_alone):
+        return _added(trail, here, store, general)
+    if not general and store.reads_flags and trail.is_alone:
+        return Ask(here.at(store.address), FLAGS, read.compared)
     if not general:
-        return AskControl(here, store.address)
-    counted = _added(trail, here, store, general) if store.reads_memory else _counted(trail, here, store, general[0])
+        return constant(trail, here, store.address)
+    counted = _counted(trail, here, store, general[0])
     return counted or Ask(here.at(store.address), general[0].location, read.compared)
 
 
 def _added(trail: Trail, here: CodeHere, store: Definition, general: list[Input]) -> Next:
     """To what memory held: what, or how often."""
     if trail.is_alone:
-        return made_of_itself(here, store.address)
+        return made_from_before(trail, here, store)
     trail.look([(here, store)], "looking at what is added")
     differing = [one for one in general if trail.input(here, store, one).differs]
     if not differing:
@@ -148,7 +164,7 @@ def _counted(trail: Trail, here: CodeHere, store: Definition, value: Input) -> N
         if not from_itself:
             continue
         if trail.is_alone:
-            return made_of_itself(here, store.address)
+            return made_from_before(trail, here, store)
         trail.look([(here, one)], "looking at what is added")
         others = [each for each in one.inputs if each not in from_itself and each.location != FLAGS]
         differing = [each for each in others if trail.input(here, one, each).differs]

@@ -245,7 +245,7 @@ class Slicer:
             return self._comparing(row, effect.sources, effect.does is Does.COMPARE_TOO)
         if effect.does is Does.TAKE_ADDRESS:
             made = effect.sources[0]
-            registers = made.registers if isinstance(made, Memory) else ()
+            registers = dict.fromkeys(made.registers) if isinstance(made, Memory) else ()
             inputs = tuple(Input(each, effect.size or 8) for each in registers)
             own = (function.registers.stack, function.registers.frame if function.frame_depth is not None else -2)
             inputs = tuple(each for each in inputs if each.location not in own)
