@@ -76,7 +76,7 @@ def half_stored(
     is read? None: it is no such store, or not known which of them is read."""
     vector = next((one.location for one in store.inputs if one.location >= VECTOR), None)
     made = here.slicer.definitions(store.address, vector) if vector is not None else ()
-    if len(made) != 1 or not made[0].joins or store.memory is None:
+    if len(made) != 1 or not made[0].joins or _doubles(made[0]) or store.memory is None:
         return None
     [joined] = made
     own = (one for one in writers if one is not None and one.at.key == (here.module.path, store.address))
@@ -90,6 +90,11 @@ def half_stored(
         holds = _registers_hold(here, sources[0], store)
         return _copied_from(read, here, sources[0], store, writers, behind=_HALF * is_upper) if holds else None
     return Ask(here.at(joined.address), wanted, read.compared)
+
+
+def _doubles(one: Definition) -> bool:
+    """Whether it puts the same number into both halves."""
+    return one.joins and len(one.inputs) == 1 and not one.reads_memory
 
 
 def _copied_from(

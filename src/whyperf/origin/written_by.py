@@ -134,6 +134,11 @@ def stored(
         return half
     if any(one.location >= VECTOR for one in store.inputs):
         return copied_by_vector(trail, read, here, store, writers)
+    return _made_for(trail, read, here, store, general)
+
+
+def _made_for(trail: Trail, read: Read, here: CodeHere, store: Definition, general: list[Input]) -> Next:
+    """What a store of general registers, or of a constant, puts there."""
     if store.reads_memory and (general or trail.is_alone):
         return _added(trail, here, store, general)
     if not general and store.reads_flags and trail.is_alone:
