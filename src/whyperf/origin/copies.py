@@ -62,6 +62,8 @@ def copied_by_vector(
     loads = [one for one in made if one.kind is DefinitionKind.LOAD and one.memory is not None]
     if is_constant(made):
         return constant(trail, here, store.address)
+    if len(made) == 1 and _doubles(made[0]):
+        return Ask(here.at(made[0].address), made[0].inputs[0].location, read.compared)
     if len(loads) != 1 or len(made) != 1 or not _registers_hold(here, loads[0], store):
         if holds_float(store):
             return Ask(here.at(store.address), vector, read.compared)
