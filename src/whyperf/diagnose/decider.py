@@ -60,12 +60,12 @@ def _able(excess: Excess | None) -> Collection[tuple[str, str]]:
 
 
 def _decision(counts: CallCounts, able: Collection[tuple[str, str]]) -> CallChange | None:
-    """A line that makes a call at most once each time, so that it is a condition and no loop that makes it; and that
-    makes most of the excess. Calls through pointers have no line: whoever chose the pointer decides."""
+    """A line that no loop of its function repeats, so that it makes its call at most once each time, by a condition;
+    and that makes most of the excess. Calls through pointers have no line: whoever chose the pointer decides."""
     decisions = (
         one
         for one in counts.changes
-        if one.kind == "calls" and one.line and one.good < one.bad <= 1.0
+        if one.kind == "calls" and one.line and one.in_loop is False and one.good < one.bad
         if not able or (one.module, one.function) in able
     )
     return next((one for one in decisions if one.share >= _MOST), None)
