@@ -17,9 +17,7 @@ Calls = Mapping[tuple[str, str], int]
 _NO_CALLEE = {"*": CallKind.POINTER, "loop": CallKind.ITERATION}
 
 
-def counted(
-    calls: Calls, entries: Mapping[str, int] | None = None, *, loops_known: bool = False, **more: Any
-) -> Made:
+def counted(calls: Calls, entries: Mapping[str, int] | None = None, *, loops_known: bool = False, **more: Any) -> Made:
     """As `record --counts` leaves it. `entries`: of functions whose entries are counted. `loops_known`: what has no
     star is in no loop."""
     words = [
