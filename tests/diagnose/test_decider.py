@@ -13,9 +13,7 @@ from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.joining.leading import led_by
 from whyperf.diagnose.verdict import CallChange, CallCounts, Verdict
 
-CALLS = CallChange(
-    "calls", "lookup", "tool", 38, "find", 0.001, 1.0, 0.9, "lookup calls find.", "/src/tool.c", in_loop=False
-)
+CALLS = CallChange("calls", "lookup", "tool", 38, "find", 0.001, 1.0, 0.9, "lookup calls find.", "/src/tool.c")
 
 
 def counted(*changes: CallChange) -> Verdict:
@@ -126,8 +124,7 @@ def test_a_payer_of_two_deciders_is_taken_alone_once() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(replace(CALLS, good=0.2, bad=0.9, in_loop=True), id="a loop that is mostly left at once"),
-        pytest.param(replace(CALLS, in_loop=None), id="perhaps a loop"),
+        pytest.param(replace(CALLS, good=2.0, bad=40.0), id="a loop"),
         pytest.param(replace(CALLS, good=1.0, bad=0.5), id="less often"),
         pytest.param(replace(CALLS, share=0.4), id="a smaller part"),
         pytest.param(replace(CALLS, line=0), id="through a pointer"),

@@ -16,7 +16,7 @@ from whyperf.engines.values.patterns import WRONG_CONSTRAINT
 
 _MOST = 0.5  # no choice: more than half is what "most" means
 _ENGINE = "counts"
-_DOUBT = "counts show that it decides differently, but not why; whyperf prove may tell"
+_DOUBT = "counts show that it makes the call more often, but not why; whyperf prove may tell"
 
 
 def with_decider(verdict: Verdict, bad: Sequence[Run], excess: Excess | None) -> Verdict:
@@ -55,12 +55,13 @@ def _able(excess: Excess | None) -> Collection[tuple[str, str]]:
 
 
 def _decision(counts: CallCounts, able: Collection[tuple[str, str]]) -> CallChange | None:
-    """A line that no loop of its function repeats, so that it makes its call at most once each time, by a condition;
-    and that makes most of the excess. Calls through pointers have no line: whoever chose the pointer decides."""
+    """A line that makes a call more often than before, and on average still at most once each time, which a condition
+    does rather than a loop; and that makes most of the excess. Calls through pointers have no line: whoever chose the
+    pointer decides."""
     decisions = (
         one
         for one in counts.changes
-        if one.kind == "calls" and one.line and one.in_loop is False and one.good < one.bad
+        if one.kind == "calls" and one.line and one.good < one.bad <= 1.0
         if not able or (one.module, one.function) in able
     )
     return next((one for one in decisions if one.share > _MOST), None)

@@ -158,7 +158,6 @@ class CallChange:
     share: float  # negative where it saves time
     sentence: str
     file: str = ""  # that holds the line
-    in_loop: bool | None = None  # of calls: whether a loop of the function repeats the line; None: unknown
 
 
 @dataclass(frozen=True)

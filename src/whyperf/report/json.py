@@ -69,7 +69,6 @@ def _call_counts(counts: CallCounts) -> dict[str, Any]:
                 "file": change.file,
                 "line": change.line,
                 "callee": change.callee or None,
-                "in_loop": change.in_loop,
                 "good": change.good,
                 "bad": change.bad,
                 "share": change.share,

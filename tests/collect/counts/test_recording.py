@@ -106,25 +106,6 @@ def test_calls_are_sealed_with_their_names_and_lines(machine: Machine) -> None:
     assert [row["origin"] for row in recording.table("processes").to_pylist()] == ["exec"]
 
 
-def test_it_is_known_which_calls_a_loop_repeats(machine: Machine) -> None:
-    recording = recorded(machine)
-    names, frames = (recording.table(one).to_pylist() for one in ("functions", "frames"))
-    calls = [row for row in recording.table("call_counts").to_pylist() if row["callee"] >= 0]
-    found = {(frames[row["frame"]]["line"], names[row["callee"]]["name"]): row["frame"] for row in calls}
-
-    def loops(line: int, callee: str) -> list[tuple[str, int]]:
-        """Innermost first: what the call is inlined into, and whether a loop of that repeats it."""
-        frame, around = found[line, callee], []
-        while frame >= 0:
-            around.append((names[frames[frame]["function"]]["name"], frames[frame]["in_loop"]))
-            frame = frames[frame]["inlined_in"]
-        return around
-
-    assert loops(9, "flush") == [("twice", 0), ("plan", 1)]
-    assert loops(15, "help") == [("plan", 0)]
-    assert loops(19, "plan") == [("main", 1)]
-
-
 def test_a_recording_needs_neither_program_nor_plan_once_it_is_sealed(machine: Machine) -> None:
     recording = recorded(machine)
     (machine.folder / "program").unlink()

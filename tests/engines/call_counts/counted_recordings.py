@@ -6,20 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tests.engines.made import Made, recording
 from whyperf.recording.schemas.call_tables import CALL_COUNTS, CallKind
 
-# Caller, perhaps with ~INLINED and @LINE, a star where a loop repeats that; and callee: "*" for calls through pointers,
-# "loop" for iterations
+# Caller, perhaps with ~INLINED and @LINE, and callee; "*" for calls through pointers, "loop" for iterations
 Calls = Mapping[tuple[str, str], int]
 _NO_CALLEE = {"*": CallKind.POINTER, "loop": CallKind.ITERATION}
 
 
-def counted(calls: Calls, entries: Mapping[str, int] | None = None, *, loops_known: bool = False, **more: Any) -> Made:
-    """As `record --counts` leaves it. `entries`: of functions whose entries are counted. `loops_known`: what has no
-    star is in no loop."""
+def counted(calls: Calls, entries: Mapping[str, int] | None = None, **more: Any) -> Made:
+    """As `record --counts` leaves it. `entries`: of functions whose entries are counted."""
     words = [
         *((*_stack(caller), *(() if callee in _NO_CALLEE else (callee,))) for caller, callee in calls),
         *((f,) for f in entries or {}),
@@ -34,7 +31,7 @@ def counted(calls: Calls, entries: Mapping[str, int] | None = None, *, loops_kno
     }
     rows = []
     for (word, called), count in calls.items():
-        whole, _, line = word.rstrip("*").partition("@")
+        whole, _, line = word.partition("@")
         caller, _, inlined = whole.partition("~")
         callee = called.rpartition(":")[2]  # without its module
         rows.append(
@@ -60,12 +57,9 @@ def counted(calls: Calls, entries: Mapping[str, int] | None = None, *, loops_kno
                 "count": count,
             }
         )
-    tables = {**made.tables, "call_counts": pa.Table.from_pylist(rows, schema=CALL_COUNTS.schema)}
-    if loops_known:
-        frames = tables["frames"]
-        known = pc.max_element_wise(frames.column("in_loop"), pa.scalar(0, pa.int8()))
-        tables["frames"] = frames.set_column(frames.schema.get_field_index("in_loop"), "in_loop", known)
-    return Made(made.path, made.manifest, tables)
+    return Made(
+        made.path, made.manifest, {**made.tables, "call_counts": pa.Table.from_pylist(rows, schema=CALL_COUNTS.schema)}
+    )
 
 
 def _stack(word: str) -> tuple[str, ...]:

@@ -171,27 +171,3 @@ def test_parts_add_up() -> None:
     assert parts == pytest.approx(divided.excess_s)
     assert all(sum(c.part_s for c in one.changes) == pytest.approx(one.part_s) for one in divided.functions)
     assert {change.kind for one in divided.functions for change in one.changes} <= {ChangeKind.CALLS, ChangeKind.SELF}
-
-
-@pytest.mark.parametrize(
-    ("sites", "known", "in_loop"),
-    [
-        pytest.param(["look@12"], True, False, id="once each time"),
-        pytest.param(["look@12*"], True, True, id="a loop"),
-        pytest.param(["look~probe@12*"], True, True, id="a loop of what is inlined"),
-        pytest.param(["look@12"], False, None, id="unknown"),
-        pytest.param(["look@12", "look~probe@12*"], True, True, id="a loop whose first iteration is taken out of it"),
-        pytest.param(["look@12", "look@13*"], True, False, id="another line is repeated"),
-    ],
-)
-def test_whether_a_loop_repeats_a_call(sites: list[str], known: bool, in_loop: bool | None) -> None:
-    def run(times: int) -> Run:
-        calls = {("main", "look"): 100} | {(site, "compare"): times for site in sites}
-        return Run(counted(calls, loops_known=known))
-
-    stacks = [(("main", "look", "compare"), 1.0)]
-    program = counted_program(
-        CountedRuns([Run(recording(stacks))], [run(20)]), CountedRuns([Run(recording(stacks))], [run(90)])
-    )
-    places = [place for site, place in program.places.items() if place.line == 12]
-    assert len(places) == sum("@12" in site for site in sites) and {one.in_loop for one in places} == {in_loop}

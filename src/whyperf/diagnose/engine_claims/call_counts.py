@@ -72,7 +72,6 @@ def _named(program: CountedProgram, change: BlamedChange, excess_s: float, unit:
         change.part_s / excess_s,
         _sentence(program, change, written.key.name, callee, unit),
         written.file,
-        None if place is None else place.in_loop,
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +13,10 @@ from whyperf.engines.call_counts.call_graph import CallGraph, Floats
 from whyperf.engines.call_counts.parameters import Measured
 from whyperf.engines.functions import FunctionIndex
 from whyperf.engines.run import Run, column, ints
-from whyperf.recording.schemas.call_tables import DIRECT, CallKind
+from whyperf.recording.schemas.call_tables import CallKind
 from whyperf.recording.schemas.tables import Clock
+
+_DIRECT = (CallKind.CALL, CallKind.TAIL)
 
 
 @dataclass(frozen=True, order=True)
@@ -33,7 +35,6 @@ class CallPlace:
 
     function: int  # of the index: the caller, or what is inlined into it there
     line: int  # 0: unknown
-    in_loop: bool | None  # whether a loop of the caller, or of what is inlined into it, repeats it; None: unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
                 continue
             if kind == CallKind.ENTRY:
                 entered[caller] += count
-            elif kind in DIRECT and callee in number:
+            elif kind in _DIRECT and callee in number:
                 site = CountedSite(caller, number[callee], order)
                 calls[site] += count
                 if frame >= 0:
@@ -179,7 +180,7 @@ def _counts(index: FunctionIndex, runs: Sequence[Run]) -> _Counts:
                 iterated[caller] += count
             else:
                 through[caller] += count
-    return _Counts(dict(calls), dict(entered), dict(through), dict(iterated), _by_line(places))
+    return _Counts(dict(calls), dict(entered), dict(through), dict(iterated), places)
 
 
 def _place(index: FunctionIndex, run: Run, frame: int, callee: int) -> CallPlace:
@@ -187,24 +188,7 @@ def _place(index: FunctionIndex, run: Run, frame: int, callee: int) -> CallPlace
     name = index.functions[callee].key.name
     chain = [index.of_frame[run][one] for one in run.frame_chain[frame]]
     around = (function for function in reversed(chain) if index.functions[function].key.name != name)
-    loops = (None if known < 0 else known > 0 for known in (run.frame_in_loop[one] for one in run.frame_chain[frame]))
-    return CallPlace(next(around, chain[0]), run.frame_line[frame], _any_in_loop(loops))
-
-
-def _by_line(places: dict[CountedSite, CallPlace]) -> dict[CountedSite, CallPlace]:
-    """Compilers take the first iteration out of a loop: a line's call is in no loop if no site of that line is."""
-    loops: dict[tuple[int, int, int], list[bool | None]] = defaultdict(list)
-    for site, place in places.items():
-        loops[site.caller, site.callee, place.line].append(place.in_loop)
-    return {
-        site: replace(place, in_loop=_any_in_loop(loops[site.caller, site.callee, place.line]))
-        for site, place in places.items()
-    }
-
-
-def _any_in_loop(loops: Iterable[bool | None]) -> bool | None:
-    known = set(loops)
-    return True if True in known else None if None in known else False
+    return CallPlace(next(around, chain[0]), run.frame_line[frame])
 
 
 class _Sampled:

@@ -26,10 +26,6 @@ class CallKind(IntEnum):
     """A jump back to the beginning of a loop."""
 
 
-DIRECT = frozenset({CallKind.CALL, CallKind.TAIL})
-"""Calls of which the site tells whom they call."""
-
-
 class NotCounted(IntEnum):
     """Why a site has no count."""
 

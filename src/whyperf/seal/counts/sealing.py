@@ -16,7 +16,7 @@ from whyperf.collect.target.module_layers import origin_of
 from whyperf.debuginfo.probes.sites import functions_entered_at
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
-from whyperf.recording.schemas.call_tables import CALL_COUNTS, DIRECT, NotCounted
+from whyperf.recording.schemas.call_tables import CALL_COUNTS, NotCounted
 from whyperf.recording.schemas.tables import PROCESSES, THREADS
 from whyperf.recording.sealed.manifest import Counting, Manifest, UncountedModule
 from whyperf.seal.code_tables.code import Code, CodeBuilder
@@ -86,13 +86,11 @@ def sealed_counts(folder: Path, evidence: RawEvidence, progress: Progress) -> tu
 def _code(
     passed: Passed, linking: Linking, programs: set[str], symbols: DebugInfo, on_module: Callable[[str, float], None]
 ) -> Code:
-    """Frames of the sites, then of the entries of what they call: only functions with a place are kept. Of direct
-    calls it is found out whether a loop repeats them."""
+    """Frames of the sites, then of the entries of what they call: only functions with a place are kept."""
     module = np.concatenate([passed.module, passed.callee_module]).astype(np.int32)
     address = np.concatenate([passed.address, np.maximum(passed.callee_address, 0)]).astype(np.uint64)
-    no, direct = np.zeros((2, len(module)), bool)
-    direct[: len(passed)] = np.isin(passed.kind, list(DIRECT))
-    places = CodePlaces(np.zeros(len(module), np.int32), address, module, address, is_leaf=no, sampled=direct)
+    no = np.zeros(len(module), bool)
+    places = CodePlaces(np.zeros(len(module), np.int32), address, module, address, no, no)
     modules = tuple(Module(path, build_id, 0) for path, build_id in linking.modules)
     return CodeBuilder(symbols, programs, "").build(places, modules, lambda _space: 0, on_module)
 
