@@ -10,6 +10,7 @@ from tests.engines.made import recording
 from tests.report import verdicts
 from whyperf.diagnose.decider import with_decider
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.joining.leading import led_by
 from whyperf.diagnose.verdict import CallChange, CallCounts, Verdict
 
 CALLS = CallChange("calls", "lookup", "tool", 38, "find", 0.001, 1.0, 0.9, "lookup calls find.", "/src/tool.c")
@@ -33,7 +34,7 @@ def test_who_takes_the_costly_way_more_often_comes_first() -> None:
     assert [one.engine for one in first.evidence] == ["counts"] and "whyperf prove" in first.doubt
     # THEN what it answers for is not counted again
     assert sum(one.share for one in found.suspects) == pytest.approx(1.0)
-    assert others[0].why.startswith("By the first runs alone: ")
+    assert others[0].why.startswith("Taken alone: ")
     assert [one.rank for one in found.suspects] == list(range(1, len(found.suspects) + 1))
 
 
@@ -43,8 +44,81 @@ def test_who_was_suspected_already_moves_up_and_keeps_what_is_known_of_it() -> N
     found = with_decider(verdict, (), None)
     assert found.suspects[0].function == "rehash" and sorted(names(found)) == sorted(names(verdict))
     before = next(one for one in verdict.suspects if one.function == "rehash")
-    assert found.suspects[0].lines == before.lines
-    assert [one.engine for one in found.suspects[0].evidence] == [*(one.engine for one in before.evidence), "counts"]
+    first = found.suspects[0]
+    assert (first.path, first.variables, first.change) == (before.path, before.variables, before.change)
+    # THEN it is shown where it decides, and what it was suspected for is evidence
+    assert (before.line, before.decided_by) == (50, 49)
+    assert (first.file, first.line, first.decided_by, first.block) == ("/src/tool.c", 38, 0, 0)
+    assert [one.line for one in first.lines] == [38]
+    assert first.confidence == "medium" and "whyperf prove" in first.doubt
+    assert [(one.engine, one.why) for one in first.evidence] == [("counts", first.why), ("excess", before.why)]
+    # THEN no figures of another share stand beside its own
+    assert first.share == 0.9 and first.evidence[0].detail.interval is None
+
+
+def test_a_function_of_that_name_in_another_module_is_another_one() -> None:
+    verdict = counted(replace(CALLS, function="rehash", module="libother.so"))
+    found = with_decider(verdict, (), None)
+    assert names(found) == ["rehash", *names(verdict)] and found.suspects[0].module == "libother.so"
+
+
+def shares(verdict: Verdict) -> list[tuple[str, float]]:
+    return [(one.function, round(one.share, 9)) for one in verdict.suspects]
+
+
+def charged(**shares: tuple[float, str]) -> Verdict:
+    """By function, its share and path."""
+    first = verdicts.difference().suspects[0]
+    suspects = [
+        replace(first, rank=rank, function=name, share=share, path=tuple(path.split()))
+        for rank, (name, (share, path)) in enumerate(shares.items(), 1)
+    ]
+    return replace(counted(replace(CALLS, share=0.6)), suspects=tuple(suspects))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "after"),
+    [
+        pytest.param(
+            charged(find=(0.4, "main lookup find"), parse=(0.4, "main parse")),
+            [("lookup", 0.6), ("find", 0.0), ("parse", 0.4)],
+            id="not from unrelated ones",
+        ),
+        pytest.param(
+            charged(parse=(0.3, "main parse"), walk=(0.3, "main lookup find walk"), find=(0.4, "main lookup find")),
+            [("lookup", 0.6), ("parse", 0.3), ("walk", 0.1), ("find", 0.0)],
+            id="from whom it calls, then from those below",
+        ),
+        pytest.param(
+            charged(find=(0.5, "main lookup find"), lookup=(0.3, "main lookup")),
+            [("lookup", 0.6), ("find", 0.2)],
+            id="what it answered for already is not taken again",
+        ),
+        pytest.param(
+            charged(lookup=(0.9, "main lookup"), find=(0.1, "main lookup find")),
+            [("lookup", 0.6), ("find", 0.1)],
+            id="no more than the counts say",
+        ),
+        pytest.param(
+            charged(find=(0.2, "main lookup find"), parse=(0.7, "main parse")),
+            [("lookup", 0.6), ("find", 0.0), ("parse", 0.4)],
+            id="what nobody pays for is nobody else's either",
+        ),
+    ],
+)
+def test_its_share_is_taken_from_those_who_pay(verdict: Verdict, after: list[tuple[str, float]]) -> None:
+    found = with_decider(verdict, (), None)
+    assert shares(found) == after
+    for one in found.suspects[1:]:
+        before = next(other for other in verdict.suspects if other.function == one.function)
+        assert one.why.startswith("Taken alone: ") == (one.share < before.share)
+        assert one.why.endswith("It pays for what lookup decides.") == (one.share < before.share and "find" in one.path)
+
+
+def test_a_payer_of_two_deciders_is_taken_alone_once() -> None:
+    once = with_decider(counted(CALLS), (), None)
+    twice = led_by(once, replace(once.suspects[-1], share=1.0), {2: 0.0})
+    assert [one.why.count("Taken alone: ") for one in twice.suspects if one.function == "find"] == [1]
 
 
 @pytest.mark.parametrize(

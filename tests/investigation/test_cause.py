@@ -62,10 +62,10 @@ def test_a_maker_that_was_suspected_already_moves_up() -> None:
     assert sum(one.share for one in found.suspects) <= 1.0
     assert (found.suspects[0].confidence, found.suspects[0].doubt) == ("high", "")
     assert found.suspects[0].origin is not None
-    # THEN nobody is said to be charged with what the proof took away, but by the first runs alone
+    # THEN nobody is said to be charged with what the proof took away, unless taken alone
     before = {one.function: one for one in verdict.suspects}
     for one in found.suspects[1:]:
-        assert one.share == before[one.function].share or one.why.startswith("By the first runs alone: ")
+        assert one.share == before[one.function].share or one.why.startswith("Taken alone: ")
     payer = next(one for one in found.suspects if one.function == verdict.suspects[0].function)
     assert payer.share == 0 and payer.why.endswith("It pays for what rehash decides.")
 

@@ -12,11 +12,12 @@ import pytest
 from tests.report import verdicts
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
-from whyperf.diagnose.origin import ChainEnd, Origin
+from whyperf.diagnose.origin import ChainEnd, Origin, ProofFinding
 from whyperf.diagnose.verdict import Verdict
 from whyperf.errors import WhyperfError
 from whyperf.investigation import investigate as investigating
-from whyperf.investigation.investigate import investigate
+from whyperf.investigation.investigate import FollowedSuspect, investigate
+from whyperf.investigation.proving import Tried
 from whyperf.investigation.subject import ProofBounds, Subject
 from whyperf.origin.search import FoundOrigin
 
@@ -66,6 +67,26 @@ def test_values_that_are_few_where_the_way_begins_do_not_end_the_search(monkeypa
     # THEN both are followed, no further one is, and the second is shown
     shown = next(one.origin for one in found.suspects if one.origin is not None)
     assert len(asked) == 2 and shown.turn == 1
+
+
+def _followed(hops: int, end: ChainEnd, turn: int, *findings: ProofFinding) -> FollowedSuspect:
+    suspect = verdicts.proven().suspects[0]
+    assert suspect.origin is not None
+    origin = Origin(suspect.origin.hops[:1] * hops, end, "", turn, 2, 1.0, narrows=turn > 0)
+    tried = tuple(Tried(0, replace(suspect.proofs[0], finding=finding)) for finding in findings)
+    return FollowedSuspect(suspect, FoundOrigin(origin, (), ()), tried)
+
+
+def test_which_chain_is_shown() -> None:
+    in_order = [
+        _followed(9, ChainEnd.CONSTANT, 2, ProofFinding.REFUTED),
+        _followed(2, ChainEnd.NOT_FOLLOWED, 0),
+        _followed(5, ChainEnd.NOT_FOLLOWED, 0),
+        _followed(2, ChainEnd.CONSTANT, 0),
+        _followed(3, ChainEnd.ADDRESS, 1),
+        _followed(2, ChainEnd.ADDRESS, 0, ProofFinding.SUPPORTED),
+    ]
+    assert sorted([*in_order[3:], *in_order[:3]], key=lambda one: one.worth) == in_order
 
 
 def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:

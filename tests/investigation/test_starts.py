@@ -67,6 +67,17 @@ def test_whose_calls_take_longer_by_exact_counts_is_asked_before_the_first_suspe
     assert verdict.suspects[0].function in asked
 
 
+@pytest.mark.parametrize("called_first", [False, True])
+def test_of_a_changed_call_the_caller_is_asked_before_the_callee(called_first: bool) -> None:
+    verdict = verdicts.difference()
+    suspects = verdict.suspects if called_first else verdict.suspects[::-1]
+    callee, caller = suspects[0].function, suspects[-1].function
+    change = CallChange("calls", caller, "tool", 61, callee, 1.0, 70.0, 0.9, "", "/src/tool.c")
+    counted = replace(verdict, suspects=suspects, counts=CallCounts((1, 1), 1.0, (change,)))
+    asked = dict.fromkeys(one.suspect.function for one in beginnings(counted, lambda _: BINARY))
+    assert list(asked)[:2] == [caller, callee]
+
+
 def test_modules_whose_file_is_not_there_are_passed_over() -> None:
     assert list(beginnings(verdicts.difference(), lambda _: None)) == []
 

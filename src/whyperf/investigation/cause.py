@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whyperf.diagnose.joining.leading import paying, ranked, suspect_at
+from whyperf.diagnose.joining.leading import Decider, is_at, leading, led_by, ranked
 from whyperf.diagnose.joining.shares import answering_for
 from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.investigation.proving import SETTLED, Tried
+
+_DOUBT = "forced runs support this, but do not prove it"
 
 
 def with_cause(
@@ -51,16 +53,11 @@ def _led_by(
 ) -> Verdict:
     """With the maker first: a suspect already, or a new one that answers for what the payer was charged with. `proof`:
     what settled that it is the cause."""
-    others = [one for one in verdict.suspects if one is not payer]
-    if maker.function == payer.function:
-        return ranked(verdict, [_settled(followed, proof), *others])
-    known = next((one for one in others if one.function == maker.function), None)
-    if known is not None:
-        told = replace(known, origin=followed.origin, proofs=followed.proofs)
-        rest = [paying(payer, maker) if one is payer else one for one in verdict.suspects if one is not known]
-        return ranked(verdict, [_settled(told, proof), *rest])
-    cause = suspect_at(maker, followed, why, "origin")
-    return ranked(verdict, [_settled(cause, proof), paying(payer, maker), *others])
+    if is_at(payer, maker):
+        return led_by(verdict, _settled(followed, proof), {})
+    leads = leading(verdict, Decider(maker, why, "origin", _DOUBT), followed)
+    leads = replace(leads, origin=followed.origin, proofs=followed.proofs)
+    return led_by(verdict, _settled(leads, proof), {payer.rank: 0.0})
 
 
 def _settled(suspect: Suspect, proof: Proof) -> Suspect:

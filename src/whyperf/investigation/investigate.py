@@ -50,8 +50,9 @@ class FollowedSuspect:
         return self.found.origin.narrows and self.found.origin.turn > 0
 
     @property
-    def worth(self) -> tuple[int, bool, bool, bool, int]:
-        """What is shown where nothing is proven: what forcing supports, then what leads to an end, and says most."""
+    def worth(self) -> tuple[int, bool, bool, int]:
+        """Which chain is shown where nothing is proven: what forcing supports, then what ended the search, then what
+        leads to an end, and says most. It changes no rank."""
         ranks = {
             ProofFinding.PROVEN: 4,
             ProofFinding.SUPPORTED: 3,
@@ -60,7 +61,7 @@ class FollowedSuspect:
         }
         found = max((ranks.get(one.proof.finding, 0) for one in self.tried if one.is_run), default=1)
         origin = self.found.origin
-        return found, self.leads_to_few, origin.narrows, origin.end not in _LOST, len(origin.hops)
+        return found, self.leads_to_few, origin.end not in _LOST, len(origin.hops)
 
 
 def investigate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +52,8 @@ def _large_changes(verdict: Verdict) -> list[CallChange]:
     return [change for change in changes if change.share >= _LARGE]
 
 
-def _suspected(verdict: Verdict, names: Collection[str]) -> list[Suspect]:
-    return [one for one in verdict.suspects if one.function in names]
+def _suspected(verdict: Verdict, names: Iterable[str]) -> list[Suspect]:
+    return [one for name in dict.fromkeys(names) for one in verdict.suspects if one.function == name]
 
 
 def _at_calls(verdict: Verdict, change: CallChange, binary_of: FindBinary) -> Iterator[Beginning]:

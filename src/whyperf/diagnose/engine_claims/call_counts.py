@@ -16,6 +16,7 @@ from whyperf.recording.names.template_names import without_template_arguments
 
 _ROUNDING = 1e-9
 _RARE = 0.1  # calls per call below which people count the other way round
+_TIMES = " times per call"
 _KEPT = 50  # rows of a verdict; what is left out is counted
 
 
@@ -87,20 +88,20 @@ def _sentence(program: CountedProgram, change: BlamedChange, function: str, call
         return f"{function} is entered {times(now)} per {unit} from code that is not counted; was {how_many(was)}."
     of_whom = "" if function == caller else f" of {caller}"
     if now == 0:
-        return f"{function} no longer calls {callee}; it did {_per_call(was, of_whom)}."
+        return f"{function} no longer calls {callee}; it did {_per_call(was)}{of_whom}."
     return f"{function} calls {callee} {calls_and_before(was, now, of_whom)}."
 
 
 def calls_and_before(was: float, now: float, of_whom: str = "") -> str:
     """Calls per call, and how that differs from what it was."""
-    calls = _per_call(now, of_whom)
+    calls = _per_call(now)
     if was == 0:
-        return f"{calls}; it did not before"
-    before = _per_call(was, "") if min(was, now) < _RARE else how_many(was)
-    if before != how_many(now):
-        return f"{calls}; was {before}"
+        return f"{calls}{of_whom}; it did not before"
+    before = _per_call(was)
+    if before != calls:
+        return f"{calls}{of_whom}; was {before.removesuffix(_TIMES) if calls.endswith(_TIMES) else before}"
     # Where functions call one another, a small change of calls per call makes many calls.
-    return f"{calls}, {100 * abs(now - was) / was:.2g}% {'more' if now > was else 'less'} often than before"
+    return f"{calls}{of_whom}, {100 * abs(now - was) / was:.2g}% {'more' if now > was else 'less'} often than before"
 
 
 def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: str) -> str:
@@ -114,9 +115,9 @@ def walked_nodes(iterations: tuple[float, float] | None, longer: float, hashed: 
     )
 
 
-def _per_call(value: float, of_whom: str) -> str:
-    if value < 1 and float(how_many(value)) == 1:
-        return f"almost once per call{of_whom}"
+def _per_call(value: float) -> str:
+    if value != 1 and how_many(value) in ("1", "1.00"):
+        return "almost once per call" if value < 1 else "slightly more than once per call"
     if value < _RARE:
-        return f"once in {how_many(1 / value)} calls{of_whom}"
-    return f"{times(value)} per call{of_whom}"
+        return f"once in {how_many(1 / value)} calls"
+    return "once per call" if value == 1 else f"{how_many(value)}{_TIMES}"

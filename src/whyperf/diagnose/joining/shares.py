@@ -19,6 +19,17 @@ def counted_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     return tuple(counted)
 
 
+def left_after(share: float, payers: Iterable[Suspect]) -> dict[int, float]:
+    """What those still answer for, by rank, from whom this share is taken: as much from the first as it has, and so
+    on. Others are left out."""
+    left: dict[int, float] = {}
+    for one in payers:
+        if min(share, one.share) > _ROUNDING:
+            left[one.rank] = one.share - share if one.share - share > _ROUNDING else 0.0
+            share -= one.share
+    return left
+
+
 def answering_for(suspect: Suspect, share: float, interval: tuple[float, float] | None = None) -> Suspect:
     """With this share of the excess instead of its own. Runs that show more are not shown beside a share of nothing."""
     if not suspect.evidence:
