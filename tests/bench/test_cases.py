@@ -51,3 +51,6 @@ def test_rank_is_of_the_best_wanted_name_whatever_the_compiler_appended() -> Non
     assert rank(names, ["scan"]) == 3
     assert rank(names, ["other", "BufferPool::fetch"]) == 2
     assert rank(names, ["an"]) is None
+    # AND of templates and operators
+    names = ["std::swap<int>", "map<int>::operator()<std::vector<int> >", "Shape::operator>"]
+    assert [rank(names, [one]) for one in ("swap", "operator()", "operator>", "operator")] == [1, 2, 3, None]
