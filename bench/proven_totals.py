@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_SETS = ("development", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
+_SETS = ("development", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 _KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in _SETS]
 
 
