@@ -224,13 +224,8 @@ def _compared(module: Path, plan: PatchPlan, counts: npt.NDArray[np.uint64], the
 def _left_alone(edge: Edge, sites: Sequence[tuple[int, int, int]], found: Counter[Edge]) -> int:
     """How many of callgrind's calls may be of sites that are left alone: all, if there is one."""
     function, target = edge
-    return (
-        found[edge]
-        if any(
-            one == function and (kind in _BY_POINTER or (kind in _DIRECT and to == target)) for one, to, kind in sites
-        )
-        else 0
-    )
+    kinds = {kind for one, to, kind in sites if one == function and (kind in _BY_POINTER or to == target)}
+    return found[edge] if kinds.intersection((*_BY_POINTER, *_DIRECT)) else 0
 
 
 def _bias(called: Counter[int], theirs: list[_Called]) -> int:
