@@ -41,7 +41,7 @@ static struct observed *known(const struct module *module) {
 }
 
 static bool text_is_ours(const struct place *place) {
-    return memcmp((const void *)place->at, place->old, place->bytes) != 0;
+    return memcmp((const void *)place->at, place->put, place->bytes) == 0;
 }
 
 bool places_are_in(const struct module *module) {
@@ -88,6 +88,7 @@ static struct place made(const struct plan_patch *patch, const struct installed 
         .is_trap = patch->kind == PATCH_TRAP,
     };
     memcpy(place.old, patch->old, sizeof place.old);
+    install_patched(patch, installed, place.put);
     return place;
 }
 

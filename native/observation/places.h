@@ -17,7 +17,7 @@ struct place {
     uint32_t row_count;
     uint64_t armed_for; // so many hits
     uint32_t record_limit;
-    uint8_t old[PLAN_OLD_BYTES];
+    uint8_t old[PLAN_OLD_BYTES], put[PLAN_OLD_BYTES]; // the instruction, and what replaces it
     uint8_t bytes;
     bool is_trap;
 };

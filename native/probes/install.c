@@ -64,10 +64,24 @@ enum probes_reason install_stubs(const struct plan *plan, const struct installed
     return reason;
 }
 
-enum probes_reason install_patches(const struct plan *plan, const struct installed *installed) {
+bool install_patched(const struct plan_patch *patch, const struct installed *installed, uint8_t new[PLAN_OLD_BYTES]) {
+    return code_patched(patch, shift_of(installed), new);
+}
+
+static bool restored(const struct plan_patch *patch, const struct installed *installed, uint8_t new[PLAN_OLD_BYTES]) {
+    (void)installed;
+    memcpy(new, patch->old, PLAN_OLD_BYTES);
+    return true;
+}
+
+typedef bool (*content_fn)(const struct plan_patch *patch, const struct installed *installed,
+                           uint8_t new[PLAN_OLD_BYTES]);
+
+// Writes over all patches in one go, or over none.
+static bool rewrite(const struct plan *plan, const struct installed *installed, content_fn content) {
     uint32_t count = plan->header->patches;
     if (!count)
-        return PROBES_DONE;
+        return true;
     uint64_t first = plan->patches[0].at, end = plan->patches[count - 1].at + (uint64_t)plan->patches[count - 1].size;
     size_t bytes = whole_pages(end - first);
     uint8_t *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -79,7 +93,7 @@ enum probes_reason install_patches(const struct plan *plan, const struct install
         memcpy(copy, old, end - first);
         for (uint32_t i = 0; i < count && done; i++) {
             uint8_t new[PLAN_OLD_BYTES];
-            done = code_patched(&plan->patches[i], shift_of(installed), new);
+            done = content(&plan->patches[i], installed, new);
             memcpy(copy + (plan->patches[i].at - first), new, plan->patches[i].size);
         }
         done = done && memory_overwrite(text, copy, old, end - first);
@@ -88,7 +102,15 @@ enum probes_reason install_patches(const struct plan *plan, const struct install
         munmap(copy, bytes);
     if (old != MAP_FAILED)
         munmap(old, bytes);
-    return done ? PROBES_DONE : PROBES_NOT_WRITABLE;
+    return done;
+}
+
+enum probes_reason install_patches(const struct plan *plan, const struct installed *installed) {
+    return rewrite(plan, installed, install_patched) ? PROBES_DONE : PROBES_NOT_WRITABLE;
+}
+
+bool install_restore(const struct plan *plan, const struct installed *installed) {
+    return rewrite(plan, installed, restored);
 }
 
 bool install_is_in_effect(const struct plan *plan, const struct installed *installed) {

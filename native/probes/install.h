@@ -23,8 +23,12 @@ enum probes_reason install_reserve(const struct plan *plan, const struct module 
                                    struct installed *installed);
 enum probes_reason install_stubs(const struct plan *plan, const struct installed *installed, complete_fn complete,
                                  void *context);
+// What one patch writes; false: the stubs are out of its reach.
+bool install_patched(const struct plan_patch *patch, const struct installed *installed, uint8_t new[PLAN_OLD_BYTES]);
 // Has the code lead to the stubs, all of it or none.
 enum probes_reason install_patches(const struct plan *plan, const struct installed *installed);
+// Has the code be as it was: what was restored before stays so.
+bool install_restore(const struct plan *plan, const struct installed *installed);
 
 // Whether the code at the module's place leads to the stubs; if not, it was loaded anew since.
 bool install_is_in_effect(const struct plan *plan, const struct installed *installed);

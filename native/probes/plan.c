@@ -65,7 +65,7 @@ static bool contents_are_sound(const struct plan *plan) {
     uint64_t free_from = 0;
     for (uint32_t i = 0; i < header->patches; i++) {
         const struct plan_patch *patch = &plan->patches[i];
-        if (patch->kind == PATCH_TRAP && !(header->flags & PLAN_HAS_TRAPS))
+        if (patch->kind >= PATCH_TRAP && !(header->flags & PLAN_HAS_TRAPS))
             return false;
         if (!code_patch_is_sound(patch) || patch->stub >= header->stub_bytes || patch->at < free_from)
             return false;

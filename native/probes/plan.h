@@ -25,14 +25,17 @@ enum {
 
 enum plan_flags {
     PLAN_TAKES_REGISTER = 1, // the module's own code uses the register by which threads find their counters
-    PLAN_HAS_TRAPS = 2,      // for libraries that handle them
+    PLAN_HAS_TRAPS = 2,      // or forces jumps: for libraries that do that
 };
 
 enum patch_kind {
     PATCH_DISTANCE, // a call or jump by distance stays what it is, and now leads to the stub
     PATCH_CALL,     // becomes a call of the same length, so that it returns to where it did
     PATCH_JUMP,     // becomes a jump; what it does not need becomes no operation
-    PATCH_TRAP,     // becomes a trap, whose handler goes on in the stub
+    PATCH_TRAP,     // becomes a trap, whose handler goes on in the stub, or puts the instruction back
+    PATCH_ALWAYS,   // a conditional jump becomes one that is always taken
+    PATCH_NEVER,    // ... one that is never taken
+    PATCH_AS_IS,    // ... is written again as it is
 };
 
 struct plan_header {

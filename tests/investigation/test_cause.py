@@ -9,7 +9,7 @@ import pytest
 from tests.report import verdicts
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Verdict
-from whyperf.investigation.cause import with_cause, with_changed_function
+from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.proving import Tried
 
 
@@ -105,9 +105,7 @@ def of_function(finding: ProofFinding, function: str) -> Proof:
 
 def test_the_function_of_the_good_build_that_helps_is_the_cause() -> None:
     verdict = verdicts.difference()
-    found = with_changed_function(
-        verdict, [of_function(ProofFinding.REFUTED, "b"), of_function(ProofFinding.PROVEN, "hash_of")]
-    )
+    found = with_proofs(verdict, [of_function(ProofFinding.REFUTED, "b"), of_function(ProofFinding.PROVEN, "hash_of")])
     assert names(found.suspects) == ["hash_of", *names(verdict.suspects)]
     assert found.suspects[0].why.startswith("Its code differs between the two builds, and find pays")
 
@@ -115,21 +113,21 @@ def test_the_function_of_the_good_build_that_helps_is_the_cause() -> None:
 def test_who_uses_a_variable_first_is_the_cause_if_what_it_begins_with_is() -> None:
     verdict = verdicts.difference()
     proof = replace(of_function(ProofFinding.PROVEN, "start"), means=ProofMeans.VARIABLE, what="`size`")
-    found = with_changed_function(verdict, [replace(proof, good="65,537", bad="509")])
+    found = with_proofs(verdict, [replace(proof, good="65,537", bad="509")])
     assert names(found.suspects) == ["start", *names(verdict.suspects)]
     assert (
         found.suspects[0].why
         == "It uses `size` first, which begins with 509, was 65,537, and find pays for what it makes."
     )
-    (table, *_) = with_changed_function(verdict, [proof]).suspects
+    (table, *_) = with_proofs(verdict, [proof]).suspects
     assert table.why.startswith("It uses `size` first, which begins with different values in the two builds, and find")
 
 
 def test_functions_that_could_not_be_tried_are_told() -> None:
     verdict = verdicts.difference()
-    found = with_changed_function(verdict, [of_function(ProofFinding.NOT_TESTABLE, "b")])
+    found = with_proofs(verdict, [of_function(ProofFinding.NOT_TESTABLE, "b")])
     assert names(found.suspects) == names(verdict.suspects) and len(found.suspects[0].proofs) == 1
-    assert with_changed_function(verdict, []) is verdict
+    assert with_proofs(verdict, []) is verdict
 
 
 def test_where_many_values_become_few_is_told_and_changes_no_rank_without_proof() -> None:

@@ -19,6 +19,7 @@ from whyperf.investigation.investigate import follow
 from whyperf.investigation.proving import ChainProof
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.subject import ProofBounds, Subject
+from whyperf.investigation.trials import Investigated
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.origin.starts import start_at_variable
@@ -78,7 +79,7 @@ def _tried(
     program = find_program(["/bin/true"], os.environ)
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
     bounds = ProofBounds(time.monotonic() + ends_in)
-    done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None, so_far or SoFar()).tried()
+    done = ChainProof(found, Investigated(subject, "cpu_s", bounds, lambda _what: None, so_far or SoFar())).tried()
     return asked, [one.proof.sentence for one in done]
 
 
@@ -169,6 +170,6 @@ def test_a_chain_of_changing_values_is_proven_in_order(tmp_path: Path) -> None:
     subject = Subject(good, bad, (Lifecycle(), Lifecycle()), dict(os.environ))
     bounds = ProofBounds(time.monotonic() + 120)
     found = follow(start_at_variable(built, "find", "count"), subject, bounds, lambda _what: None)
-    done = ChainProof(found, subject, "cpu_s", bounds, lambda _what: None).tried()
+    done = ChainProof(found, Investigated(subject, "cpu_s", bounds, lambda _what: None)).tried()
     assert [one.proof.finding for one in done] == [ProofFinding.PROVEN], [one.proof.sentence for one in done]
     assert done[0].proof.function == "slots_for" and "each time to the one of the same call" in done[0].proof.sentence

@@ -19,6 +19,7 @@ from whyperf.investigation.investigate import follow
 from whyperf.investigation.proving import ChainProof
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
 from whyperf.investigation.subject import ProofBounds, Subject
+from whyperf.investigation.trials import Investigated
 from whyperf.origin.search import FoundOrigin
 from whyperf.origin.spreadable import SpreadableSite
 from whyperf.origin.starts import start_at_variable
@@ -65,7 +66,9 @@ def _proof(names: Path, found: FoundOrigin, site: SpreadableSite, *kinds: str) -
 
 def test_the_hash_is_proven_by_spreading_it(names: Path, found: FoundOrigin) -> None:
     assert found.origin.narrows
-    done = ChainProof(found, _subject(names), "cpu_s", ProofBounds(time.monotonic() + 120), lambda _what: None).tried()
+    done = ChainProof(
+        found, Investigated(_subject(names), "cpu_s", ProofBounds(time.monotonic() + 120), lambda _what: None)
+    ).tried()
     proof = done[0].proof
     assert proof.finding is ProofFinding.PROVEN and proof.means is ProofMeans.SPREAD, proof.sentence
     assert proof.function == "hash_of" and len(done) == 1

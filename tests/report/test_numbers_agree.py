@@ -17,7 +17,7 @@ from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans, Share
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.quantities import percent, seconds
-from whyperf.investigation.cause import with_changed_function
+from whyperf.investigation.cause import with_proofs
 from whyperf.report.html.build import page_model
 from whyperf.report.html.examined import Examined
 from whyperf.report.json import to_json
@@ -80,7 +80,7 @@ def test_who_is_proven_answers_for_what_the_proof_took_away(
         ProofFinding.PROVEN, ProofMeans.FUNCTION, named, "tool", "/src/t.c", 9, named, "", "",
         Share(removed, removed - 0.1, removed + 0.1), None, None, 3, "cpu_s", "Said.",
     )  # fmt: skip
-    proven = with_changed_function(verdict, [proof])
+    proven = with_proofs(verdict, [proof])
     plain = json.loads(to_json(proven))
     first = plain["suspects"][0]
     assert (first["function"], first["share"]) == (named, pytest.approx(min(1.0, max(0.0, removed))))

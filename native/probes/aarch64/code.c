@@ -21,6 +21,10 @@ static bool suits(uint32_t old, enum patch_kind kind) {
     case PATCH_JUMP:
     case PATCH_TRAP:
         return true;
+    case PATCH_ALWAYS:
+    case PATCH_NEVER:
+    case PATCH_AS_IS:
+        return word_is_conditional(old);
     }
     return false;
 }
@@ -36,6 +40,13 @@ bool code_patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLA
     if (patch->kind == PATCH_TRAP) {
         word_write(new, word_trap);
         return true;
+    }
+    if (patch->kind > PATCH_TRAP) {
+        uint32_t always = WORD_JUMP;
+        bool reaches = word_set_distance(&always, word_conditional_distance(word));
+        if (patch->kind != PATCH_AS_IS)
+            word_write(new, patch->kind == PATCH_ALWAYS ? always : word_no_operation);
+        return reaches;
     }
     if (patch->kind == PATCH_CALL)
         word = word_call;

@@ -53,6 +53,20 @@ static inline bool word_set_distance(uint32_t *jump, int64_t distance) {
     return distance % WORD_BYTES == 0 && fits(words, JUMP_BITS);
 }
 
+// Jumps on a condition, on a register's being zero, and on one of its bits: with a distance from bit 5 on.
+enum { CONDITION_DISTANCE_BITS = 19, TEST_DISTANCE_BITS = 14, CONDITION_DISTANCE_AT = 5 };
+static const uint32_t word_no_operation = 0xd503201fu;
+
+static inline bool word_is_conditional(uint32_t word) {
+    return (word & 0xff000000u) == 0x54000000u || (word & 0x7c000000u) == 0x34000000u;
+}
+
+static inline int64_t word_conditional_distance(uint32_t word) {
+    bool tests_bit = (word & 0x7e000000u) == 0x36000000u;
+    return signed_bits(word >> CONDITION_DISTANCE_AT, tests_bit ? TEST_DISTANCE_BITS : CONDITION_DISTANCE_BITS) *
+           WORD_BYTES;
+}
+
 // Which the program's own code is not likely to hold: brk 0x575.
 static const uint32_t word_trap = 0xd4200000u | 0x575u << 5;
 

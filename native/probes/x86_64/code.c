@@ -7,9 +7,9 @@ const uint32_t code_increment_bytes = 9;
 const uintptr_t code_reach = 0x7ff00000;
 const uintptr_t code_clear_above = 0x40000000;
 
-enum { DISTANCE_BYTES = 4, LEAST_PATCH = 1 + DISTANCE_BYTES };
+enum { DISTANCE_BYTES = 4, LEAST_PATCH = 1 + DISTANCE_BYTES, SHORT_JUMP_BYTES = 2, NEAR_JUMP_BYTES = 6 };
 
-static const uint8_t call_code = 0xe8, jump_code = 0xe9, no_operation = 0x90, trap_code = 0xcc;
+static const uint8_t call_code = 0xe8, jump_code = 0xe9, short_jump_code = 0xeb, no_operation = 0x90, trap_code = 0xcc;
 // In front of a call it changes nothing: compilers lengthen calls by it themselves (-mindirect-branch-cs-prefix).
 static const uint8_t meaningless_prefix = 0x2e;
 
@@ -30,9 +30,29 @@ static bool write_distance(uint8_t *at, int64_t distance) {
     return stored == distance;
 }
 
+static bool is_conditional_jump(const struct plan_patch *patch) {
+    if (patch->size == SHORT_JUMP_BYTES)
+        return (patch->old[0] & 0xf0) == 0x70;
+    return patch->size == NEAR_JUMP_BYTES && patch->old[0] == 0x0f && (patch->old[1] & 0xf0) == 0x80;
+}
+
 bool code_patch_is_sound(const struct plan_patch *patch) {
+    if (patch->kind > PATCH_TRAP)
+        return patch->kind <= PATCH_AS_IS && is_conditional_jump(patch);
     uint32_t least = patch->kind == PATCH_TRAP ? 1 : LEAST_PATCH;
-    return patch->size >= least && patch->size <= PLAN_OLD_BYTES && patch->kind <= PATCH_TRAP;
+    return patch->size >= least && patch->size <= PLAN_OLD_BYTES;
+}
+
+// Distances are counted from an instruction's end, so a jump that ends where the old one did keeps its distance.
+static void decide(const struct plan_patch *patch, uint8_t *new) {
+    if (patch->kind == PATCH_NEVER) {
+        memset(new, no_operation, patch->size);
+    } else if (patch->kind == PATCH_ALWAYS && patch->size == SHORT_JUMP_BYTES) {
+        new[0] = short_jump_code;
+    } else if (patch->kind == PATCH_ALWAYS) {
+        new[0] = no_operation;
+        new[1] = jump_code;
+    }
 }
 
 static uint32_t distance_at(const struct plan_patch *patch) {
@@ -43,6 +63,10 @@ bool code_patched(const struct plan_patch *patch, int64_t shift, uint8_t new[PLA
     memcpy(new, patch->old, PLAN_OLD_BYTES);
     if (patch->kind == PATCH_TRAP) {
         new[0] = trap_code;
+        return true;
+    }
+    if (patch->kind > PATCH_TRAP) {
+        decide(patch, new);
         return true;
     }
     uint32_t at = distance_at(patch);

@@ -84,6 +84,7 @@ class ProofMeans(Enum):
     FUNCTION = "function"  # of the good build, put into the bad program
     VARIABLE = "variable"  # of the bad program, which begins with what the good build has for it
     HUNK = "hunk"  # taken back, and built
+    DECISION = "decision"  # a conditional jump, made as in good runs
 
 
 @dataclass(frozen=True)

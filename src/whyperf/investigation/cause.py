@@ -28,8 +28,9 @@ def with_cause(
     return _led_by(verdict, payer, followed, maker, why, proof=settled.proof)
 
 
-def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
-    """The function of the good build that takes the excess away is the cause; else what was tried is told."""
+def with_proofs(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
+    """What takes the excess away is the cause: a function or variable of the good build, or a decision made as in good
+    runs. Else what was tried is told."""
     if not proofs or not verdict.suspects:
         return verdict
     payer, *others = verdict.suspects
@@ -42,6 +43,8 @@ def with_changed_function(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
 
 
 def _difference(proof: Proof) -> str:
+    if proof.means is ProofMeans.DECISION:
+        return f"Here `{proof.what}` goes a way that it never goes in good runs"
     if proof.means is not ProofMeans.VARIABLE:
         return "Its code differs between the two builds"
     values = f"{proof.bad}, was {proof.good}" if proof.bad else "different values in the two builds"

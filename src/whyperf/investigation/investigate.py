@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -12,11 +12,13 @@ from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
-from whyperf.investigation.cause import with_cause, with_changed_function
+from whyperf.investigation.cause import with_cause, with_proofs
+from whyperf.investigation.decisions import tried_decisions
 from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
+from whyperf.investigation.trials import Investigated
 from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
@@ -79,12 +81,20 @@ def investigate(
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
     if functions is None:
-        functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
+        functions = tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
     if is_settled(functions):
-        return with_changed_function(verdict, functions)
+        return with_proofs(verdict, functions)
     chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
-    for chain in _chains(beginnings(verdict, binary_of), subject, bounds, say, so_far):
-        tried = ChainProof(chain.found, subject, measure, bounds, say, so_far).tried()
+    investigated = Investigated(subject, measure, bounds, say, so_far)
+    try:
+        known = KnownPrograms(subject.good, subject.bad)
+    except WhyperfError as error:
+        return _without_chain(verdict, [error.sentence], functions)
+    decided = () if subject.has_two_builds else tried_decisions(known.code, investigated)
+    if is_settled(decided):
+        return with_proofs(verdict, decided)
+    for chain in _chains(beginnings(verdict, binary_of), investigated, known):
+        tried = ChainProof(chain.found, investigated).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chains[-1].leads_to_few or len(chains) == _CHAINS:
             break
@@ -93,11 +103,15 @@ def investigate(
         note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
         verdict = replace(verdict, notes=(*verdict.notes, note))
     if best is None:
-        reasons = list(dict.fromkeys(so_far.dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
-        note = " ".join(["No value was forced.", *reasons])
-        return with_changed_function(replace(verdict, notes=(*verdict.notes, note)), functions)
+        return _without_chain(verdict, so_far.dead_ends, (*decided, *functions))
     beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
-    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *functions))
+    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *decided, *functions))
+
+
+def _without_chain(verdict: Verdict, dead_ends: Sequence[str], proofs: Sequence[Proof]) -> Verdict:
+    reasons = list(dict.fromkeys(dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
+    note = " ".join(["No value was forced.", *reasons])
+    return with_proofs(replace(verdict, notes=(*verdict.notes, note)), proofs)
 
 
 def investigate_functions(
@@ -108,7 +122,7 @@ def investigate_functions(
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None or not subject.has_two_builds:
         return None
-    return tried_functions(verdict.suspects, subject, measure, bounds, say)
+    return tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
 
 
 def is_settled(proofs: Iterable[Proof]) -> bool:
@@ -163,17 +177,12 @@ def _telling_first(
     return [starts[number] for number in order], runs
 
 
-def _chains(
-    starts: Iterable[Beginning], subject: Subject, bounds: ProofBounds, say: Say, so_far: SoFar
-) -> Iterator[FollowedSuspect]:
+def _chains(starts: Iterable[Beginning], investigated: Investigated, known: KnownPrograms) -> Iterator[FollowedSuspect]:
     """Those that say more than where they began; of the others, it is noted why."""
+    subject, bounds, say, so_far = investigated.subject, investigated.bounds, investigated.say, investigated.so_far
     few = list(islice(starts, _MOST_STARTS))
-    try:
-        known = KnownPrograms(subject.good, subject.bad)
-    except WhyperfError as error:
-        so_far.dead_ends.append(error.sentence)
-        return
-    few, so_far.runs = _telling_first(few, subject, bounds, say, known)
+    few, runs = _telling_first(few, subject, bounds, say, known)
+    so_far.runs += runs
     for beginning in few:
         left = bounds.ends - time.monotonic()
         if left <= 0:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 
 from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
-from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
-from whyperf.investigation.subject import ProofBounds, Say, Subject
+from whyperf.investigation.trials import Investigated
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import ProofSide, Trying, not_testable
+from whyperf.proof.rounds import not_testable
 from whyperf.proof.sentences import ProofClaim, was_not_forced
-from whyperf.proof.trial import TrialKind
 
 _MOST_TRIALS = 3
 _CONSTANT = 0.95  # of what a place made is one value
@@ -44,11 +41,7 @@ class Tried:
 @dataclass(frozen=True)
 class ChainProof:
     found: FoundOrigin
-    subject: Subject
-    measure: str
-    bounds: ProofBounds
-    say: Say
-    so_far: SoFar = field(default_factory=SoFar)
+    investigated: Investigated
 
     def tried(self) -> list[Tried]:
         """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
@@ -60,21 +53,21 @@ class ChainProof:
         trials, is_time_left = 0, True
         for number, site, place in _candidates(self.found):
             is_input = _is_input(self.found, number)
-            known = self.so_far.proofs.get(place)
+            known = self.investigated.so_far.proofs.get(place)
             if known is not None:
                 done.append(Tried(number, known))
             elif not is_time_left or trials == _MOST_TRIALS:
                 not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
             elif is_input and any(_is_input(self.found, one.hop) for one in done):
                 not_tried[number] = _SAME_INPUT
-            elif not self.so_far.has_room_for_a_trial():
+            elif not self.investigated.so_far.has_room_for_a_trial():
                 not_tried[number] = _NO_RUNS_LEFT
             else:
                 began, trials = time.monotonic(), trials + 1
                 done.append(Tried(number, self._trial(number, site, place)))
-                self.so_far.proofs[place] = done[-1].proof
+                self.investigated.so_far.proofs[place] = done[-1].proof
                 now = time.monotonic()
-                is_time_left = self.bounds.ends - now >= now - began
+                is_time_left = self.investigated.bounds.ends - now >= now - began
             if done and done[-1].proof.finding in SETTLED:
                 return done
         return [*done, *self._others(done, not_tried)]
@@ -82,7 +75,7 @@ class ChainProof:
     def _by_spreading(self) -> Iterator[Tried]:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
         places = [one for one in candidates(self.found) if not _is_input(self.found, one[0])]
-        if not places or not self.so_far.has_room_for_a_trial():
+        if not places or not self.investigated.so_far.has_room_for_a_trial():
             return
         wanted = [
             SpreadPlace(
@@ -93,11 +86,11 @@ class ChainProof:
             )
             for number, site in places
         ]
-        trying = self._trying(f"spreading {wanted[0].claim.what}")
+        trying = self.investigated.trying(f"spreading {wanted[0].claim.what}")
         try:
-            proven = prove_spread(*_sides(self.subject), wanted, trying, usual=self.so_far.usual)
+            proven = prove_spread(*self.investigated.sides, wanted, trying, usual=self.investigated.so_far.usual)
         except WhyperfError as error:  # what other trials have shown stays
-            proven = 0, not_testable(wanted[0].claim, self.measure, error.sentence)
+            proven = 0, not_testable(wanted[0].claim, self.investigated.measure, error.sentence)
         if proven is not None:
             yield Tried(places[proven[0]][0], proven[1])
 
@@ -107,7 +100,9 @@ class ChainProof:
         for number in range(len(self.found.origin.hops)):
             if number not in tried:
                 claim, why = self._claim(number), not_tried.get(number) or _why_not(self.found, number)
-                yield Tried(number, not_testable(claim, self.measure, was_not_forced(claim, why)), is_run=False)
+                yield Tried(
+                    number, not_testable(claim, self.investigated.measure, was_not_forced(claim, why)), is_run=False
+                )
 
     def _claim(self, number: int) -> ProofClaim:
         hops = self.found.origin.hops
@@ -122,43 +117,17 @@ class ChainProof:
             what = site.name or claim.what
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
 
-        trying = self._trying(f"forcing {claim.what}")
+        trying = self.investigated.trying(f"forcing {claim.what}")
         try:
-            return prove_value(*_sides(self.subject), [place], claim, trying, usual=self.so_far.usual)
+            return prove_value(*self.investigated.sides, [place], claim, trying, usual=self.investigated.so_far.usual)
         except WhyperfError as error:  # what other trials have shown stays
-            return not_testable(claim, self.measure, error.sentence)
-
-    def _trying(self, what: str) -> Trying:
-        def told(kind: TrialKind, number: int) -> None:
-            self.so_far.runs += 1
-            _told(self.say, what, kind, number)
-
-        trying = _trying(self.subject, self.measure, self.bounds, told)
-        return replace(trying, most_runs=self.so_far.most_of_each_kind())
+            return not_testable(claim, self.investigated.measure, error.sentence)
 
 
-def tried_functions(
-    suspects: Sequence[Suspect], subject: Subject, measure: str, bounds: ProofBounds, say: Say
-) -> tuple[Proof, ...]:
+def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> tuple[Proof, ...]:
     """Of two builds: what the good one's functions do in the bad program. Empty where there is one build."""
-    trying = _trying(
-        subject, measure, bounds, partial(_told, say, "putting functions of the good build into the bad one")
-    )
-    return prove_by_functions(*_sides(subject), suspects, trying)
-
-
-def _sides(subject: Subject) -> tuple[ProofSide, ProofSide]:
-    of_good, of_bad = subject.lifecycles
-    return ProofSide(subject.good, of_good, subject.environment), ProofSide(subject.bad, of_bad, subject.environment)
-
-
-def _trying(subject: Subject, measure: str, bounds: ProofBounds, told: Callable[[TrialKind, int], None]) -> Trying:
-    left = max(0.0, bounds.ends - time.monotonic())
-    return Trying(measure, subject.output_files, budget_s=left, on_run=told)
-
-
-def _told(say: Say, what: str, kind: TrialKind, run: int) -> None:
-    say(f"{what}: {kind.value} run {run + 1}")
+    trying = investigated.trying_uncounted("putting functions of the good build into the bad one")
+    return prove_by_functions(*investigated.sides, suspects, trying)
 
 
 _Candidate = tuple[int, ForcibleSite, ForcedPlace]

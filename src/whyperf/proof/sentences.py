@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from whyperf.diagnose.origin import ProofFinding, ProofMeans, Share
@@ -40,38 +41,71 @@ class _Words:
     reverse_fails: str = "is not possible, or makes it do other work"
 
 
+def _function_words(claim: ProofClaim) -> _Words:
+    return _Words(
+        f"with the good build's {claim.what} in the bad program",
+        "moving its own function in the same way",
+        "the bad build's function in the good program",
+        "function is put in",
+    )
+
+
+def _variable_words(claim: ProofClaim) -> _Words:
+    values = [f" ({value})" if value else "" for value in (claim.good, claim.bad)]
+    return _Words(
+        f"with {claim.what} beginning as in the good build{values[0]} in the bad program",
+        "writing its own value there in the same way",
+        f"beginning as in the bad build{values[1]} in the good program",
+        "value is put in",
+    )
+
+
+def _hunk_words(claim: ProofClaim) -> _Words:
+    return _Words(
+        f"with the change at {claim.what} taken back",
+        "building it again as it is",
+        "the change alone in the good program",
+        "change is taken back",
+        "does not build, or does other work",
+    )
+
+
+def _spread_words(claim: ProofClaim) -> _Words:
+    return _Words(
+        f"with the numbers of {_part_of(claim)} spread evenly in the bad run, where equal ones stay equal",
+        "writing back its own numbers",
+        "making them as few in the good run",
+        "number is put in",
+    )
+
+
+def _decision_words(claim: ProofClaim) -> _Words:
+    where = f" in line {claim.line}" if claim.line else ""
+    return _Words(
+        f"with `{claim.what}`{where} deciding as in good runs in the bad run",
+        "writing its jump once more as it is",
+        "deciding as in bad runs in the good run",
+        "decision is forced",
+    )
+
+
+_WORDS: dict[ProofMeans, Callable[[ProofClaim], _Words]] = {
+    ProofMeans.FUNCTION: _function_words,
+    ProofMeans.VARIABLE: _variable_words,
+    ProofMeans.HUNK: _hunk_words,
+    ProofMeans.SPREAD: _spread_words,
+    ProofMeans.DECISION: _decision_words,
+}
+
+
+def _part_of(claim: ProofClaim) -> str:
+    return f"a part of `{claim.what}`" if claim.is_part else f"`{claim.what}`"
+
+
 def _words(claim: ProofClaim) -> _Words:
-    what = f"a part of `{claim.what}`" if claim.is_part else f"`{claim.what}`"
-    if claim.means is ProofMeans.FUNCTION:
-        return _Words(
-            f"with the good build's {claim.what} in the bad program",
-            "moving its own function in the same way",
-            "the bad build's function in the good program",
-            "function is put in",
-        )
-    if claim.means is ProofMeans.VARIABLE:
-        values = [f" ({value})" if value else "" for value in (claim.good, claim.bad)]
-        return _Words(
-            f"with {claim.what} beginning as in the good build{values[0]} in the bad program",
-            "writing its own value there in the same way",
-            f"beginning as in the bad build{values[1]} in the good program",
-            "value is put in",
-        )
-    if claim.means is ProofMeans.HUNK:
-        return _Words(
-            f"with the change at {claim.what} taken back",
-            "building it again as it is",
-            "the change alone in the good program",
-            "change is taken back",
-            "does not build, or does other work",
-        )
-    if claim.means is ProofMeans.SPREAD:
-        return _Words(
-            f"with the numbers of {what} spread evenly in the bad run, where equal ones stay equal",
-            "writing back its own numbers",
-            "making them as few in the good run",
-            "number is put in",
-        )
+    if claim.means in _WORDS:
+        return _WORDS[claim.means](claim)
+    what = _part_of(claim)
     if claim.in_order:
         return _Words(
             f"with {what} forced to the good run's values in the bad run, each time to the one of the same call",

@@ -10,7 +10,7 @@ from whyperf.comparison.progress import Steps
 from whyperf.diagnose.origin import ProofFinding
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.recording_protocol import Recorded
-from whyperf.investigation.cause import with_changed_function
+from whyperf.investigation.cause import with_proofs
 from whyperf.investigation.investigate import measure_of
 from whyperf.investigation.subject import Subject
 from whyperf.proof.rounds import Trying
@@ -49,7 +49,7 @@ def investigate_hunks(verdict: Verdict, compared: ComparedCommits, subject: Subj
     if not proven or not verdict.suspects:
         return verdict
     if proven[0].function:
-        return with_changed_function(verdict, proven)
+        return with_proofs(verdict, proven)
     # Between functions: a macro, a type, an initial value. Who pays for it stays first.
     payer, *others = verdict.suspects
     return replace(verdict, suspects=(replace(payer, proofs=(*payer.proofs, *proven)), *others))

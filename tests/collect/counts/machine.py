@@ -27,7 +27,7 @@ from whyperf.collect.counts.counter_files import CountedModule, CountedProcess, 
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.probes.plan_cache import ensure_plan, load_plan
+from whyperf.debuginfo.probes.plan_cache import counting_plan, ensure_plan, load_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS
 from whyperf.debuginfo.probes.sites import sites_of
@@ -92,7 +92,7 @@ class Machine:
         compiler = f"{CROSS}{'g++' if cplusplus else 'gcc'}"
         _run([compiler, "-g", "-O2", "-Wl,--build-id", str(file), *flags, "-o", str(binary), "-lpthread", "-ldl"])
         if plan:
-            assert ensure_plan(self.plans, describe(str(binary)), kinds) is not None
+            assert ensure_plan(self.plans, describe(str(binary)), partial(counting_plan, kinds=kinds)) is not None
         return binary
 
     def stripped(self, binary: Path, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from tests.collect.counts.machine import ROOT, Machine, modules_of
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.probes.plan_cache import ensure_plan
+from whyperf.debuginfo.probes.plan_cache import counting_plan, ensure_plan
 from whyperf.recording.schemas.call_tables import CallKind
 
 BASH = r"""
@@ -48,7 +49,7 @@ def test_a_real_program_runs_as_ever(machine: Machine, program: str, script: str
     inside = Path("/usr/bin") / (Path(f"{ROOT}/usr/bin/{program}").readlink() if program == "python3" else program)
     binary = Path(f"{ROOT}{inside}")
     described = describe(str(binary))
-    plan = ensure_plan(machine.plans, described, frozenset(CallKind))
+    plan = ensure_plan(machine.plans, described, partial(counting_plan, kinds=frozenset(CallKind)))
     assert plan is not None
     command = (str(inside), "-c", script)
     plain, counted = machine.plain(*command), machine.counted(*command)

@@ -15,7 +15,14 @@ from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.debuginfo.elf_files.elf import ElfFile, read_elf
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.probes import plan_file
-from whyperf.debuginfo.probes.observing import LoadedNumber, PlannedPlaces, SpreadNumber, Wanted, plan_places
+from whyperf.debuginfo.probes.observing import (
+    DecidedJump,
+    LoadedNumber,
+    PlannedPlaces,
+    SpreadNumber,
+    Wanted,
+    plan_places,
+)
 from whyperf.debuginfo.probes.plan_cache import SUFFIX
 
 MOST_SITES = 4096
@@ -84,6 +91,9 @@ def _wanted(address: int, sites: Sequence[ObservedSite]) -> Wanted:
     spread = sites[0].spread
     if spread is not None:
         return Wanted(address, after, SpreadNumber(spread.register, spread.size, spread.bits))
+    decided = sites[0].decided
+    if decided is not None:
+        return Wanted(address, after, DecidedJump(decided.taken))
     forced = sites[0].forced if len(sites) == 1 else None
     one_value = forced is not None and (forced.values is None or len(forced.values) == 1)
     if forced is None or not forced.by_jump or not one_value:

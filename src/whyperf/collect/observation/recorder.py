@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whyperf.collect import _session
 from whyperf.collect.architecture import this_architecture
@@ -13,12 +13,8 @@ from whyperf.collect.observation.arming import Arming
 from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
 from whyperf.collect.observation.tally import Tally
 from whyperf.collect.observation.watching import Watching
-from whyperf.collect.target.program import Program
-from whyperf.errors import WhyperfError
+from whyperf.collect.runs.unrecorded_run import UnrecordedRun
 from whyperf.recording.sealed.manifest import Totals
-
-if TYPE_CHECKING:
-    from whyperf.collect.usage.blocked import BlockedSampler
 
 _ROOM, _ROOM_WHERE_FORCED = 2048, 1024  # records of a site
 _MOST_ROOM = 32768
@@ -26,10 +22,8 @@ _MOST_ROOM = 32768
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_observation.so"
 
 
-class ObservingRecorder:
+class ObservingRecorder(UnrecordedRun):
     """A `Recorder`."""
-
-    disk_full = False
 
     def __init__(
         self,
@@ -49,10 +43,6 @@ class ObservingRecorder:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, name="observe", daemon=True)
 
-    def started(self, program: Program) -> Program:
-        """The program itself: the library comes with its environment."""
-        return program
-
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         if not self._sites and not self._transplants:
             return dict(base)
@@ -68,15 +58,6 @@ class ObservingRecorder:
 
     def start(self, totals: Callable[[], Totals | None]) -> None:  # noqa: ARG002 - asked for at the end only
         self._thread.start()
-
-    def append(self, kind: str, **fields: Any) -> None:
-        """Nowhere to write it."""
-
-    def live_threads(self) -> list[tuple[int, int]]:
-        return []
-
-    def blocked_threads(self, rate_hz: float) -> BlockedSampler:  # noqa: ARG002
-        raise WhyperfError("Waiting threads are looked at only in runs that are recorded.", status=2)
 
     def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:  # noqa: ARG002
         self._ended.set()

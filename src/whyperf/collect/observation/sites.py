@@ -81,6 +81,13 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """A conditional jump goes one way, whatever its condition says. Nothing is recorded."""
+
+    taken: bool | None  # it is always or never taken; None: it is written again as it is
+
+
+@dataclass(frozen=True)
 class ObservedSite:
     """An instruction at which something is recorded or forced."""
 
@@ -92,6 +99,7 @@ class ObservedSite:
     is_entry: bool = False  # first instruction of a function: the caller's return address is recorded
     forced: Forced | None = None
     spread: Spread | None = None  # if nothing else is asked of the instruction
+    decided: Decided | None = None  # likewise
     vector: int | None = None  # vector register whose value before the instruction is recorded: its lowest 8 bytes
 
 

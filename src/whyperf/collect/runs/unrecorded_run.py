@@ -1,4 +1,4 @@
-"""A run of which only the totals are wanted: nothing is loaded into the target, nothing is written down."""
+"""Runs of which nothing is written down: only the totals are wanted, or what the target notes by itself."""
 
 from __future__ import annotations
 
@@ -17,30 +17,7 @@ if TYPE_CHECKING:
     from whyperf.collect.usage.blocked import BlockedSampler
 
 
-def run_unrecorded(
-    program: Program,
-    output: Path,
-    *,
-    lifecycle: Lifecycle,
-    environment: Mapping[str, str],
-    on_tick: OnTick = lambda: None,
-) -> RunOutcome:
-    """Runs `program` with its lifecycle; what it prints goes to files in the folder `output`."""
-    recorder = _Nobody()
-    work = DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun()
-    return run_to_the_end(
-        program,
-        output,
-        recorder,
-        work,
-        lifecycle=lifecycle,
-        environment=environment,
-        capture_output=True,
-        on_tick=on_tick,
-    )
-
-
-class _Nobody:
+class UnrecordedRun:
     """A `Recorder` that records nothing."""
 
     disk_full = False
@@ -65,3 +42,27 @@ class _Nobody:
 
     def finish(self, notes: list[str], totals: Totals, *, time: int, **stop: Any) -> None:
         """Nothing to finish."""
+
+
+def run_unrecorded(
+    program: Program,
+    output: Path,
+    *,
+    lifecycle: Lifecycle,
+    environment: Mapping[str, str],
+    on_tick: OnTick = lambda: None,
+    recorder: UnrecordedRun | None = None,
+) -> RunOutcome:
+    """Runs `program` with its lifecycle; what it prints goes to files in the folder `output`."""
+    recorder = recorder or UnrecordedRun()
+    work = DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun()
+    return run_to_the_end(
+        program,
+        output,
+        recorder,
+        work,
+        lifecycle=lifecycle,
+        environment=environment,
+        capture_output=True,
+        on_tick=on_tick,
+    )

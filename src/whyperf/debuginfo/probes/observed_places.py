@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from whyperf.debuginfo.probes.plan_file import PatchPlan
+from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,23 @@ class SpreadNumber:
 
 
 @dataclass(frozen=True)
+class DecidedJump:
+    """A conditional jump that is always or never taken; nothing else is there, so that it costs nothing."""
+
+    taken: bool | None
+    """None: it is written again as it is."""
+
+    @property
+    def patch(self) -> PatchKind:
+        return PatchKind.AS_IS if self.taken is None else PatchKind.ALWAYS if self.taken else PatchKind.NEVER
+
+
+@dataclass(frozen=True)
 class Wanted:
     address: int
     after: bool
     """Behind the instruction: a second trap, or what a stub does."""
-    loaded: LoadedNumber | SpreadNumber | None = None
+    loaded: LoadedNumber | SpreadNumber | DecidedJump | None = None
     """By a jump instead of a trap."""
 
 

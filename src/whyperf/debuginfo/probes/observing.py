@@ -2,7 +2,7 @@
 
 At a place there is a trap, whose handler goes on in a stub: the instruction's moved copy, where its result is asked for
 a second trap, and a jump back. Or a jump to a stub that loads or spreads a number, at places that run too
-often for traps.
+often for traps. Or a conditional jump is rewritten where it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64, Machine, machine_of
 from whyperf.debuginfo.probes.aarch64 import observing as aarch64
 from whyperf.debuginfo.probes.observed_places import (
+    DecidedJump,
     LoadedNumber,
     NotPlaced,
     ObservingStubs,
@@ -81,4 +82,4 @@ def _none(wanted: Sequence[Wanted], why: str) -> PlannedPlaces:
     return PlannedPlaces(None, {}, {one.address: why for one in wanted})
 
 
-__all__ = ["LoadedNumber", "PlacedSite", "PlannedPlaces", "SpreadNumber", "Wanted", "plan_places"]
+__all__ = ["DecidedJump", "LoadedNumber", "PlacedSite", "PlannedPlaces", "SpreadNumber", "Wanted", "plan_places"]

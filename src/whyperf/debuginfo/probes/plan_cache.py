@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from whyperf.debuginfo.binary import Binary
@@ -24,15 +25,23 @@ def load_plan(folder: Path, build_id: str) -> PatchPlan | None:
     return plan if plan is not None and plan.build_id == build_id else None
 
 
-def ensure_plan(folder: Path, binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> PatchPlan | None:
-    """A folder is for one choice of kinds. None for what cannot be planned. OSError when the plan cannot be written."""
+def counting_plan(binary: Binary, kinds: frozenset[CallKind] = DEFAULT_KINDS) -> PatchPlan | None:
+    made = make_plan(binary, kinds)
+    return None if made is None else made[0]
+
+
+def ensure_plan(
+    folder: Path, binary: Binary, make: Callable[[Binary], PatchPlan | None] = counting_plan
+) -> PatchPlan | None:
+    """A folder is for one way to make plans. None for what cannot be planned. OSError when the plan cannot be
+    written."""
     known = load_plan(folder, binary.build_id) if binary.build_id else None
     if known is not None:
         return known
-    made = make_plan(binary, kinds)
+    made = make(binary)
     if made is None:
         return None
-    content = written(made[0])
+    content = written(made)
     descriptor, aside = tempfile.mkstemp(dir=folder, prefix=".new-")
     try:
         with os.fdopen(descriptor, "wb") as file:

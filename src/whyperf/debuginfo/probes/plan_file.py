@@ -26,7 +26,7 @@ SITE = np.dtype(
         ("address", "<u4"),
         ("counter", "<i4"),  # -1: not counted
         ("target", "<i8"),  # -1: unknown
-        ("function", "<u4"),  # where its stretch of code starts
+        ("function", "<u4"),  # where its stretch of code starts; of a conditional jump, what follows it
         ("kind", "u1"),  # a `CallKind`
         ("reason", "u1"),  # a `NotCounted`
         ("padding", "<u2"),
@@ -40,6 +40,9 @@ class PatchKind(IntEnum):
     CALL = 1
     JUMP = 2
     TRAP = 3
+    ALWAYS = 4
+    NEVER = 5
+    AS_IS = 6
 
 
 class PlanFlags(IntFlag):

@@ -10,7 +10,7 @@ from whyperf.debuginfo.probes.aarch64 import words
 from whyperf.debuginfo.probes.aarch64.spreading import spread_in_place
 from whyperf.debuginfo.probes.aarch64.stubs import ArmPlanBuilder
 from whyperf.debuginfo.probes.aarch64.words import Form
-from whyperf.debuginfo.probes.observed_places import LoadedNumber, NotPlaced, SpreadNumber, Wanted
+from whyperf.debuginfo.probes.observed_places import DecidedJump, LoadedNumber, NotPlaced, SpreadNumber, Wanted
 from whyperf.debuginfo.probes.plan_file import PatchKind, PatchPlan, PlanFlags
 
 _WORD = struct.Struct("<I")
@@ -32,6 +32,12 @@ class ArmObservingStubs(ArmPlanBuilder):
         if wanted.after and _leaves(word):
             raise NotPlaced("a call or jump has no result to be seen behind it")
         self._check(wanted, word)
+        if isinstance(wanted.loaded, DecidedJump):
+            if not words.is_conditional(word):
+                raise NotPlaced("it is no conditional jump that can be rewritten")
+            self._replace(wanted.address, word, wanted.loaded.patch)
+            self._add(words.TRAP)  # nobody goes there
+            return None
         if wanted.loaded is not None:
             load = _code_for(wanted.loaded)
             self._replace(wanted.address, word, PatchKind.JUMP)

@@ -1,0 +1,30 @@
+// When each basic block of a module was entered first, in a file that outlives the process. A child by fork() writes to
+// its parent's: there is one mark for all. whyperf/collect/blocks/marks.py has the same numbers.
+#ifndef WHYPERF_BLOCKS_MARKS_H
+#define WHYPERF_BLOCKS_MARKS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "probes/plan.h"
+
+#define MARKS_MAGIC "WPBLOCKS"
+
+enum { MARKS_VERSION = 1, MARKS_FILES = 256 };
+
+struct marks {
+    char magic[8];
+    uint32_t version;
+    uint32_t blocks;
+    uint8_t build_id[PLAN_BUILD_ID_BYTES];
+    uint32_t build_id_bytes;
+    uint32_t plan_checksum;
+    _Atomic uint32_t ended;   // 1: traps were taken out before the process ended
+    _Atomic uint64_t first[]; // CLOCK_MONOTONIC in ns; 0: never
+};
+
+// One for each patch of the plan. NULL: there is no room, or there are files enough.
+struct marks *marks_new(const char *folder, const struct plan *plan);
+void marks_release(struct marks *marks);
+
+#endif

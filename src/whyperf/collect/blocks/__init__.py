@@ -1,0 +1,1 @@
+"""Runs that note which basic blocks a program enters, and when for the first time."""

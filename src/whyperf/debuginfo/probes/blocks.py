@@ -1,0 +1,123 @@
+"""Plans by which a program notes its basic blocks: a trap where each begins; and its conditional jumps.
+
+A block begins where a stretch does, where a jump leads, and behind a jump or return. As in other plans, a stretch that
+is not understood is left alone: its instructions must end where it does, and whatever leads into it must meet one.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from whyperf.debuginfo.basic_blocks.block_ends import branching_of
+from whyperf.debuginfo.binary import Binary
+from whyperf.debuginfo.image import Image
+from whyperf.debuginfo.machines import AARCH64, X86_64
+from whyperf.debuginfo.machines.machine import FlowStep, Machine, Row
+from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
+from whyperf.debuginfo.probes.stretches import Stretch, bodies_of, stretches
+from whyperf.recording.schemas.call_tables import NotCounted
+
+_ADDRESS_END = 1 << 31
+_STUB_BYTES = 16  # that nobody runs: a plan has stubs
+_TRAP_BYTES = {X86_64: 1, AARCH64: 4}
+
+
+@dataclass(frozen=True)
+class ConditionalJump:
+    address: int
+    taken: int
+    """The block that it leads to."""
+    passed: int
+    """The block behind it."""
+
+
+def plan_blocks(binary: Binary) -> PatchPlan | None:
+    """None for what has no code, no build-id, or code of another machine."""
+    elf, machine = binary.elf, binary.machine
+    if elf is None or machine not in _TRAP_BYTES or not elf.build_id:
+        return None
+    image = Image(elf)
+    within_reach = (one for one in stretches(elf, image, bodies_of(binary)) if one.high < _ADDRESS_END)
+    read = _understood([_read(machine, image, stretch) for stretch in within_reach])
+    size = _TRAP_BYTES[machine]
+    leaders = sorted(_leaders(read))
+    patches = [
+        (address, 0, size, PatchKind.TRAP, image.read(address, size).ljust(OLD_BYTES, b"\0")) for address in leaders
+    ]
+    jumps = [
+        (one.address, -1, one.taken, one.passed, 0, NotCounted.COUNTED, 0) for one in _conditional(read, set(leaders))
+    ]
+    return PatchPlan(
+        elf.build_id,
+        elf.machine,
+        PlanFlags.HAS_TRAPS,
+        np.array(patches, PATCH),
+        np.zeros(0, np.uint32),
+        np.zeros(0, INCREMENT),
+        bytes(_STUB_BYTES),
+        np.array(jumps, SITE),
+    )
+
+
+def jumps_of(plan: PatchPlan) -> list[ConditionalJump]:
+    """Of a plan of blocks: its sites are conditional jumps."""
+    return [ConditionalJump(*one) for one in plan.sites[["address", "target", "function"]].tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Code:
+    stretch: Stretch
+    rows: list[Row]  # none: not understood
+    starts: frozenset[int]
+    targets: frozenset[int]  # of direct jumps and calls
+    jumps: list[tuple[int, int, int | None, FlowStep]]  # address, end, target
+
+
+def _read(machine: Machine, image: Image, stretch: Stretch) -> _Code:
+    size = stretch.high - stretch.low
+    content = image.read(stretch.low, size)
+    rows = list(machine.rows(content, stretch.low))
+    is_whole = len(content) == size and sum(row[1] for row in rows) == size
+    if not is_whole or any(row[2] == ".byte" for row in rows):
+        rows = []
+    jumps, targets = [], set()
+    for row in rows:
+        found = branching_of(machine, row)
+        if found is None:
+            continue
+        if found.target is not None:
+            targets.add(found.target)
+        if not found.is_call:
+            jumps.append((found.start, found.end, found.target, machine.step(row[2])))
+    return _Code(stretch, rows, frozenset(row[0] for row in rows), frozenset(targets), jumps)
+
+
+def _understood(read: list[_Code]) -> list[_Code]:
+    """Without stretches that something leads into where no instruction was found to begin."""
+    lows = [one.stretch.low for one in read]
+    wrong = set()
+    for target in frozenset[int]().union(*(one.targets for one in read)):
+        row = bisect.bisect_right(lows, target) - 1
+        if row >= 0 and target < read[row].stretch.high and target not in read[row].starts:
+            wrong.add(row)
+    return [one for row, one in enumerate(read) if one.rows and row not in wrong]
+
+
+def _leaders(read: list[_Code]) -> set[int]:
+    starts = frozenset[int]().union(*(one.starts for one in read))
+    found = {one.stretch.low for one in read}
+    for one in read:
+        for _, end, target, _ in one.jumps:
+            found.update(at for at in (end, target) if at is not None)
+    return found & starts
+
+
+def _conditional(read: list[_Code], leaders: set[int]) -> Iterator[ConditionalJump]:
+    for one in read:
+        for address, end, target, step in one.jumps:
+            if step is FlowStep.BRANCH and target is not None and {target, end} <= leaders:
+                yield ConditionalJump(address, target, end)

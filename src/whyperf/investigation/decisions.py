@@ -1,0 +1,120 @@
+"""Decisions that bad runs make otherwise: at the same jump, code runs next that never runs in good ones.
+
+Found by noting the basic blocks of one good and one bad run of the same build. Whether one of them is the cause only
+forcing tells: they are tried in the order in which the bad run makes them, since what follows from one comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
+from whyperf.collect.observation.sites import ObservedSite
+from whyperf.debuginfo.probes.blocks import jumps_of
+from whyperf.debuginfo.slices.module import SourcePlace
+from whyperf.diagnose.origin import Proof, ProofMeans
+from whyperf.errors import WhyperfError
+from whyperf.investigation.trials import Investigated
+from whyperf.origin.program_code import SYSTEM_SOURCES, ProgramCode
+from whyperf.origin.search import read_line
+from whyperf.proof.by_decision import DecisionPlace, prove_decision
+from whyperf.proof.sentences import ProofClaim
+
+_MOST_LOOKS = 10
+_MOST_TEXT = 60
+
+
+@dataclass(frozen=True)
+class OtherDecision:
+    """A conditional jump."""
+
+    module: Path
+    address: int
+    taken_in_good: bool
+    """It always is there, or never."""
+    block: int
+    """Which only bad runs enter; the jump leads there."""
+    first_ns: int
+    """When the bad run entered it first."""
+
+
+def other_decisions(good: EnteredBlocks, bad: EnteredBlocks) -> list[OtherDecision]:
+    """In the order in which the bad run makes them. Of jumps to the same new block, those that may not be the one that
+    led there are among them."""
+    of_good = {(one.path, one.plan.build_id): one for one in good.modules}
+    pairs = ((of_good.get((one.path, one.plan.build_id)), one) for one in bad.modules)
+    found = (decision for mine, other in pairs if mine is not None for decision in _in_module(mine, other))
+    return sorted(found, key=lambda one: (one.first_ns, one.address))
+
+
+def _in_module(good: ModuleBlocks, bad: ModuleBlocks) -> Iterator[OtherDecision]:
+    starts = bad.plan.patches["at"].tolist()
+    row = {at: number for number, at in enumerate(starts)}
+    in_good, times = good.first > 0, bad.first.tolist()
+    begins = bad.plan.patches["at"]
+    for jump in jumps_of(bad.plan):
+        own = int(begins.searchsorted(jump.address, "right")) - 1  # the block that ends in the jump
+        if own < 0 or not in_good[own] or not times[own]:
+            continue
+        taken, passed = row[jump.taken], row[jump.passed]
+        for new, old in ((taken, passed), (passed, taken)):
+            if times[new] and not in_good[new] and in_good[old]:
+                yield OtherDecision(bad.path, jump.address, new == passed, starts[new], times[new])
+
+
+def tried_decisions(code: ProgramCode, investigated: Investigated) -> tuple[Proof, ...]:
+    """What forcing showed of the first that removes most of the excess; empty where none does."""
+    so_far = investigated.so_far
+    try:
+        places = _compared(code, investigated)
+        trying = investigated.trying("forcing decisions")
+        proof = prove_decision(*investigated.sides, places, trying, most_looks=_MOST_LOOKS, usual=so_far.usual)
+    except WhyperfError as error:
+        so_far.dead_ends.append(error.sentence)
+        return ()
+    return () if proof is None else (proof,)
+
+
+def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPlace]:
+    """After two runs."""
+    runs = []
+    for kind, side in zip(("good", "bad"), investigated.sides, strict=True):
+        investigated.say(f"noting which code runs: {kind} run")
+        investigated.so_far.runs += 1
+        runs.append(run_noting_blocks(side.program, lifecycle=side.lifecycle, environment=side.environment))
+        if (failure := runs[-1].failure) is not None:
+            raise failure
+    return [_place(code, one) for one in other_decisions(*runs)]
+
+
+def _place(code: ProgramCode, decision: OtherDecision) -> DecisionPlace:
+    module = code.module(decision.module)
+    places = module.places(decision.address)
+    own = _own(places)
+    return DecisionPlace(
+        ProofClaim(
+            own.function,
+            decision.module.name,
+            own.file,
+            own.line,
+            _shortened(read_line(own.file, own.line)) or f"the jump at {decision.address:#x}",
+            "",
+            "",
+            means=ProofMeans.DECISION,
+        ),
+        ObservedSite(decision.module, decision.address),
+        decision.taken_in_good,
+    )
+
+
+def _own(places: Sequence[SourcePlace]) -> SourcePlace:
+    """The innermost function that is the program's own: not one of a system's header."""
+    own = (one for one in places if not one.file.startswith(SYSTEM_SOURCES))
+    return next(own, places[0] if places else SourcePlace("", "", 0))
+
+
+def _shortened(source: str) -> str:
+    text = source.partition("//")[0].partition("/*")[0].strip().rstrip("{").rstrip()
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT].rstrip()}..."

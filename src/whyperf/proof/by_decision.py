@@ -1,0 +1,97 @@
+"""A trial by decision: conditional jumps of the bad run go the way that they always go in the good one.
+
+Most of what differs between two runs follows from something else. Several jumps are forced at once: if that leaves the
+output as it is and removes nothing, none of them is the cause, and one run was enough to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from whyperf.collect.observation.sites import Decided, ObservedSite
+from whyperf.diagnose.origin import Proof
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
+from whyperf.proof.screening import Screening
+from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
+from whyperf.proof.trial import TrialKind
+
+
+@dataclass(frozen=True)
+class DecisionPlace:
+    claim: ProofClaim
+    jump: ObservedSite
+    """The conditional jump; nothing is asked of it yet."""
+    taken_in_good: bool
+    """It always is there, or never."""
+
+    def put(self, kind: TrialKind) -> ObservedSite:
+        ways = {TrialKind.FORCED: self.taken_in_good, TrialKind.REVERSE: not self.taken_in_good}
+        return ObservedSite(self.jump.module, self.jump.address, decided=Decided(ways.get(kind)))
+
+
+class Effect(Enum):
+    """Of jumps that are forced together."""
+
+    REMOVES = "removes"  # most of the excess
+    NOTHING = "nothing"
+    OTHER_WORK = "other-work"  # it crashes, or writes something else
+
+
+def prove_decision(
+    good: ProofSide,
+    bad: ProofSide,
+    places: Sequence[DecisionPlace],
+    trying: Trying = Trying(),  # noqa: B008 (frozen)
+    *,
+    most_looks: int,
+    usual: UsualRuns | None = None,
+) -> Proof | None:
+    """Of the first of these decisions that removes most of the excess in one run. None where none does in so many
+    looks. WhyperfError where the programs cannot be run at all."""
+    chosen: list[DecisionPlace] = []
+
+    def put(kind: TrialKind) -> Put:
+        return Put() if kind in (TrialKind.GOOD, TrialKind.BAD) else Put([one.put(kind) for one in chosen])
+
+    rounds = ProofRounds(good, bad, trying, put, usual=usual)
+    screening = Screening(rounds)
+    if not places or not screening.has_excess():
+        return None
+
+    def effect(numbers: Sequence[int]) -> Effect | None:
+        nonlocal most_looks
+        if rounds.is_time_up or most_looks == 0:
+            return None
+        most_looks -= 1
+        try:
+            seen = screening.forced(Put([places[number].put(TrialKind.FORCED) for number in numbers]))
+        except NotPutError:
+            return Effect.OTHER_WORK
+        if not seen.is_sound:
+            return Effect.OTHER_WORK
+        return Effect.REMOVES if seen.tells else Effect.NOTHING
+
+    first = first_that_removes(range(len(places)), effect)
+    if first is None:
+        return None
+    chosen.append(places[first])
+    claim = places[first].claim
+    try:
+        judgement = rounds.judged()
+    except NotPutError as error:
+        return not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
+    return proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement))
+
+
+def first_that_removes(numbers: Sequence[int], effect: Callable[[Sequence[int]], Effect | None]) -> int | None:
+    """By halves. None as an effect: there is no room for another look."""
+    found = effect(numbers) if numbers else None
+    if found is None or found is Effect.NOTHING:
+        return None
+    if len(numbers) == 1:
+        return numbers[0] if found is Effect.REMOVES else None
+    middle = (len(numbers) + 1) // 2
+    first = first_that_removes(numbers[:middle], effect)
+    return first if first is not None else first_that_removes(numbers[middle:], effect)
