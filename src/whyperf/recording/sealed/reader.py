@@ -30,6 +30,9 @@ from whyperf.recording.sealed.writer import table_file
 _LONG = frozenset({"samples", "values", "events"})
 
 
+_MOST = float(1 << 62)
+"""Of what is counted in tables; squares of it are numbers too."""
+
 # Tables that every deep recording of a phase has.
 _DEEP = {"sketch": ("sites", "calls", "fanouts"), "zoom": ("sites", "regions", "executions", "dependences")}
 
@@ -239,6 +242,8 @@ def _broken(column: Column, values: npt.NDArray[Any], first: int, rows_in: Calla
         yield f"{name} holds kinds that do not exist"
     if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
         yield f"{name} holds what is no number"
+    if np.issubdtype(values.dtype, np.floating) and np.abs(values).max() > _MOST:
+        yield f"{name} holds numbers that nobody can have counted"
     if column.least is not None and values.min() < column.least:
         yield f"{name} holds numbers below {column.least}"
 
