@@ -113,3 +113,10 @@ class Proof:
     runs: int  # of each kind
     measure: str  # cpu_s, wall_s ...
     sentence: str
+
+    @property
+    def is_settled(self) -> bool:
+        """It may change who is the cause. A decision that is forced may leave out work that is needed: only a whole
+        proof counts."""
+        is_supported = self.finding is ProofFinding.SUPPORTED and self.means is not ProofMeans.DECISION
+        return is_supported or self.finding is ProofFinding.PROVEN

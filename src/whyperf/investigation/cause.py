@@ -9,7 +9,7 @@ from whyperf.diagnose.joining.leading import Decider, is_at, leading, led_by, ra
 from whyperf.diagnose.joining.shares import answering_for
 from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Verdict
-from whyperf.investigation.proving import SETTLED, Tried
+from whyperf.investigation.proving import Tried
 
 _DOUBT = "forced runs support this, but do not prove it"
 
@@ -18,7 +18,7 @@ def with_cause(
     verdict: Verdict, payer: Suspect, origin: Origin, tried: Sequence[Tried], *, beside: Sequence[Proof] = ()
 ) -> Verdict:
     """`beside`: what was tried besides this chain, which is told where the chain is not proven."""
-    settled = next((one for one in tried if one.proof.finding in SETTLED), None)
+    settled = next((one for one in tried if one.proof.is_settled), None)
     proofs = [one.proof for one in tried] + ([] if settled is not None else [*beside])
     followed = replace(payer, origin=origin, proofs=tuple(dict.fromkeys(proofs)))
     if settled is None:
@@ -34,7 +34,7 @@ def with_proofs(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
     if not proofs or not verdict.suspects:
         return verdict
     payer, *others = verdict.suspects
-    settled = next((one for one in proofs if one.finding in SETTLED), None)
+    settled = next((one for one in proofs if one.is_settled), None)
     if settled is None:
         return ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
     why = f"{_difference(settled)}, and {payer.function} pays for what it makes."

@@ -14,7 +14,7 @@ from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.decisions import tried_decisions
-from whyperf.investigation.proving import SETTLED, ChainProof, Tried, tried_functions
+from whyperf.investigation.proving import ChainProof, Tried, tried_functions
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
@@ -126,7 +126,7 @@ def investigate_functions(
 
 
 def is_settled(proofs: Iterable[Proof]) -> bool:
-    return any(one.finding in SETTLED for one in proofs)
+    return any(one.is_settled for one in proofs)
 
 
 def measure_of(verdict: Verdict) -> str | None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding, ProofMeans
+from whyperf.diagnose.origin import ChainEnd, Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
@@ -21,7 +21,6 @@ from whyperf.proof.sentences import ProofClaim, was_not_forced
 
 _MOST_TRIALS = 3
 _CONSTANT = 0.95  # of what a place made is one value
-SETTLED = (ProofFinding.PROVEN, ProofFinding.SUPPORTED)
 
 
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
@@ -47,7 +46,7 @@ class ChainProof:
         """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
         others follow with the reason why they were not tried."""
         done = list(self._by_spreading())
-        if done and done[-1].proof.finding in SETTLED:
+        if done and done[-1].proof.is_settled:
             return done
         not_tried: dict[int, str] = {}
         trials, is_time_left = 0, True
@@ -68,7 +67,7 @@ class ChainProof:
                 self.investigated.so_far.proofs[place] = done[-1].proof
                 now = time.monotonic()
                 is_time_left = self.investigated.bounds.ends - now >= now - began
-            if done and done[-1].proof.finding in SETTLED:
+            if done and done[-1].proof.is_settled:
                 return done
         return [*done, *self._others(done, not_tried)]
 
