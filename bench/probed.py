@@ -2,7 +2,8 @@
 
 Its streams and its exit status are the command's own. Observing: thousands of instructions of the command's ELF files
 and their libraries, entries of functions and others picked by chance, as `origin` observes them. Counting: every call,
-with plans for the ELF files that --in names, which the command's children may run. What came of it goes into --said.
+with plans for the ELF files that --in names, which the command's children may run. Noting: every basic block of the
+command and its own libraries, as `prove` notes them. What came of it goes into --said.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from whyperf.collect.blocks.run import run_noting_blocks
 from whyperf.collect.counts.counter_files import counted_processes
 from whyperf.collect.counts.recorder import LIBRARY
 from whyperf.collect.counts.run import plans_for
@@ -39,13 +41,13 @@ _REGISTERS = 16  # that both machines have
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--by", choices=["observing", "counting"], required=True)
+    parser.add_argument("--by", choices=list(_BY), required=True)
     parser.add_argument("--said", type=Path, required=True, metavar="FILE")
     parser.add_argument("--in", dest="files", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     try:
-        status, said = (_observed if options.by == "observing" else _counted)(options.command, options.files)
+        status, said = _BY[options.by](options.command, options.files)
     except WhyperfError as error:
         print(f"whyperf: {error}", file=sys.stderr)
         return error.status
@@ -94,6 +96,25 @@ def _counted(command: list[str], files: Sequence[Path]) -> tuple[int, dict[str, 
         "notes": [f"{len(processes)} processes counted."],
     }
     return status if status >= 0 else 128 - status, said
+
+
+def _noted(command: list[str], _files: Sequence[Path]) -> tuple[int, dict[str, object]]:
+    environment = dict(os.environ)
+    program = find_program(command, environment)
+    seen = run_noting_blocks(program, lifecycle=Lifecycle(), environment=environment, capture_output=False)
+    said: dict[str, object] = {
+        "placed": sum(len(one.first) for one in seen.modules),
+        "passed": sum(int((one.first > 0).sum()) for one in seen.modules),
+        "notes": [] if seen.is_whole else ["Traps were taken out before it ended."],
+    }
+    return seen.status, said
+
+
+_BY: dict[str, Callable[[list[str], Sequence[Path]], tuple[int, dict[str, object]]]] = {
+    "observing": _observed,
+    "counting": _counted,
+    "noting": _noted,
+}
 
 
 def _elf_files(paths: Sequence[Path]) -> list[ElfFile]:

@@ -41,4 +41,5 @@ WAYS = {
     "trace": Way(("--trace",)),
     "memory": Way(("--memory", "--memory-interval", "16K")),
     "observed": Way(probes="observing"),
+    "blocks": Way(probes="noting"),
 }

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from bench.odd_targets.target import OWN_PROGRAMS, AbsentError, Target, built, library, needed, program
 
-_SEES_VARIABLES = dict.fromkeys(("counts", "observed"), "sees the variables by which probes are loaded")
+_SEES_VARIABLES = dict.fromkeys(("counts", "observed", "blocks"), "sees the variables by which probes are loaded")
 _SEES_START = dict.fromkeys(
-    ("record", "counts", "trace", "memory", "observed"), "/proc/self/environ keeps what the program was started with"
+    ("record", "counts", "trace", "memory", "observed", "blocks"),
+    "/proc/self/environ keeps what the program was started with",
 )
 _NO_LIBRARY = dict.fromkeys(
-    ("counts", "observed"), "ld.so says that the library with the probes is not in the child's folders"
+    ("counts", "observed", "blocks"), "ld.so says that the library with the probes is not in the child's folders"
 )
 _QUIET_END = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 

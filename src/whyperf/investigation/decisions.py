@@ -6,7 +6,7 @@ forcing tells: they are tried in the order in which the bad run makes them, sinc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,13 +64,18 @@ def _in_module(good: ModuleBlocks, bad: ModuleBlocks) -> Iterator[OtherDecision]
                 yield OtherDecision(bad.path, jump.address, new == passed, starts[new], times[new])
 
 
-def tried_decisions(code: ProgramCode, investigated: Investigated) -> tuple[Proof, ...]:
-    """What forcing showed of the first that removes most of the excess; empty where none does."""
+def tried_decisions(
+    code: ProgramCode, investigated: Investigated, is_input: Callable[[DecisionPlace], bool]
+) -> tuple[Proof, ...]:
+    """What forcing showed of the first that removes most of the excess; empty where none does. `is_input`: whether a
+    decision is about a value that comes straight from outside, so that it only tells one input from the other."""
     so_far = investigated.so_far
     try:
         places = _compared(code, investigated)
         trying = investigated.trying("forcing decisions")
-        proof = prove_decision(*investigated.sides, places, trying, most_looks=_MOST_LOOKS, usual=so_far.usual)
+        proof = prove_decision(
+            *investigated.sides, places, trying, is_input=is_input, most_looks=_MOST_LOOKS, usual=so_far.usual
+        )
     except WhyperfError as error:
         so_far.dead_ends.append(error.sentence)
         return ()

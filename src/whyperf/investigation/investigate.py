@@ -14,7 +14,7 @@ from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.decisions import tried_decisions
-from whyperf.investigation.proving import ChainProof, Tried, tried_functions
+from whyperf.investigation.proving import ChainProof, Tried, is_input, tried_functions
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
@@ -22,7 +22,8 @@ from whyperf.investigation.trials import Investigated
 from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
-from whyperf.origin.starts import Start
+from whyperf.origin.starts import Start, start_at_line
+from whyperf.proof.by_decision import DecisionPlace
 
 _CHAINS = 4  # that are followed
 _MOST_STARTS = 12  # of which they begin
@@ -30,6 +31,7 @@ _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _LOST = (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS)
 _PART = 0.4  # of the time that is left, for one chain
+_RUNS_OF_INPUT = 8  # to see whether a decision is about the input
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
     "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
@@ -90,15 +92,17 @@ def investigate(
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
         return _without_chain(verdict, [error.sentence], functions)
-    decided = () if subject.has_two_builds else tried_decisions(known.code, investigated)
-    if is_settled(decided):
-        return with_proofs(verdict, decided)
     for chain in _chains(beginnings(verdict, binary_of), investigated, known):
         tried = ChainProof(chain.found, investigated).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
         if chains[-1].is_proven or chains[-1].leads_to_few or len(chains) == _CHAINS:
             break
     best = max(chains, key=lambda one: one.worth, default=None)
+    decided: tuple[Proof, ...] = ()
+    if not subject.has_two_builds and not (best is not None and best.is_proven):
+        decided = tried_decisions(known.code, investigated, lambda place: _is_about_input(place, investigated, known))
+    if is_settled(decided):
+        return with_proofs(verdict, decided)
     if so_far.ran_out and not (best is not None and best.is_proven):
         note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
         verdict = replace(verdict, notes=(*verdict.notes, note))
@@ -158,6 +162,20 @@ def follow(
         known=known,
         alone=alone,
     )
+
+
+def _is_about_input(place: DecisionPlace, investigated: Investigated, known: KnownPrograms) -> bool:
+    """Whether what it compares is handed on as it came from outside."""
+    claim, bounds = place.claim, investigated.bounds
+    ends = time.monotonic() + _PART * max(0.0, bounds.ends - time.monotonic())
+    part = ProofBounds(ends, _RUNS_OF_INPUT)
+    try:
+        start = start_at_line(place.jump.module, claim.file, claim.line)
+        found = follow(start, investigated.subject, part, investigated.say, known)
+    except WhyperfError:  # nothing is known of it
+        return False
+    investigated.so_far.count(found.origin)
+    return bool(found.origin.hops) and is_input(found, 0)
 
 
 def _telling_first(

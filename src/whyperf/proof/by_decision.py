@@ -45,11 +45,12 @@ def prove_decision(
     places: Sequence[DecisionPlace],
     trying: Trying = Trying(),  # noqa: B008 (frozen)
     *,
+    is_input: Callable[[DecisionPlace], bool] = lambda _place: False,
     most_looks: int,
     usual: UsualRuns | None = None,
 ) -> Proof | None:
-    """Of the first of these decisions that removes most of the excess in one run. None where none does in so many
-    looks. WhyperfError where the programs cannot be run at all."""
+    """Of the first of these decisions that removes most of the excess in one run and is not about the input itself.
+    None where none does in so many looks. WhyperfError where the programs cannot be run at all."""
     chosen: list[DecisionPlace] = []
 
     def put(kind: TrialKind) -> Put:
@@ -73,7 +74,9 @@ def prove_decision(
             return Effect.OTHER_WORK
         return Effect.REMOVES if seen.tells else Effect.NOTHING
 
-    first = first_that_removes(range(len(places)), effect)
+    left = list(range(len(places)))
+    while (first := first_that_removes(left, effect)) is not None and is_input(places[first]):
+        left = [one for one in left if one > first and places[one].claim.line != places[first].claim.line]
     if first is None:
         return None
     chosen.append(places[first])

@@ -22,7 +22,7 @@ from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
-_PLANS = "blocks-1"
+_PLANS = "blocks-2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,8 @@ class ModuleBlocks:
 @dataclass(frozen=True, eq=False)
 class EnteredBlocks:
     modules: tuple[ModuleBlocks, ...]
+    status: int
+    """As the shell counts."""
     is_whole: bool
     """Every process was looked at until it ended."""
     failure: WhyperfError | None = None
@@ -49,9 +51,10 @@ def run_noting_blocks(
     *,
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
+    capture_output: bool = True,
     on_tick: Callable[[], None] = lambda: None,
 ) -> EnteredBlocks:
-    """Of the program itself and the libraries that it is linked with, but for the system's.
+    """Of functions with lines, in the program itself and the libraries that it is linked with, but for the system's.
 
     WhyperfError where nothing can be loaded into the program.
     """
@@ -69,6 +72,7 @@ def run_noting_blocks(
             environment=environment,
             on_tick=on_tick,
             recorder=_BlocksRecorder(out),
+            capture_output=capture_output,
         )
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
@@ -76,7 +80,7 @@ def run_noting_blocks(
     modules = (
         ModuleBlocks(path, plan, marks.first[plan.build_id]) for path, plan in planned if plan.build_id in marks.first
     )
-    return EnteredBlocks(tuple(modules), marks.is_whole, outcome.failure)
+    return EnteredBlocks(tuple(modules), outcome.shell_status, marks.is_whole, outcome.failure)
 
 
 def _planned(program: Program, environment: Mapping[str, str]) -> list[tuple[Path, PatchPlan]]:

@@ -52,8 +52,9 @@ def run_unrecorded(
     environment: Mapping[str, str],
     on_tick: OnTick = lambda: None,
     recorder: UnrecordedRun | None = None,
+    capture_output: bool = True,
 ) -> RunOutcome:
-    """Runs `program` with its lifecycle; what it prints goes to files in the folder `output`."""
+    """Runs `program` with its lifecycle; what it prints goes to files in the folder `output`, or to our own streams."""
     recorder = recorder or UnrecordedRun()
     work = DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun()
     return run_to_the_end(
@@ -63,6 +64,6 @@ def run_unrecorded(
         work,
         lifecycle=lifecycle,
         environment=environment,
-        capture_output=True,
+        capture_output=capture_output,
         on_tick=on_tick,
     )

@@ -1,7 +1,8 @@
 """Plans by which a program notes its basic blocks: a trap where each begins; and its conditional jumps.
 
-A block begins where a stretch does, where a jump leads, and behind a jump or return. As in other plans, a stretch that
-is not understood is left alone: its instructions must end where it does, and whatever leads into it must meet one.
+A block begins where a function does, where a jump leads, and behind a jump or return. Only functions with lines are
+looked at: others could not be told, and what was not compiled may hold data. A function that is not understood is left
+alone: its instructions must end where it does, and whatever leads into it must meet one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64
 from whyperf.debuginfo.machines.machine import FlowStep, Machine, Row
 from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
-from whyperf.debuginfo.probes.stretches import Stretch, bodies_of, stretches
+from whyperf.debuginfo.probes.stretches import Stretch, bodies_of
 from whyperf.recording.schemas.call_tables import NotCounted
 
 _ADDRESS_END = 1 << 31
@@ -41,8 +42,7 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
     if elf is None or machine not in _TRAP_BYTES or not elf.build_id:
         return None
     image = Image(elf)
-    within_reach = (one for one in stretches(elf, image, bodies_of(binary)) if one.high < _ADDRESS_END)
-    read = _understood([_read(machine, image, stretch) for stretch in within_reach])
+    read = _understood([_read(machine, image, body) for body in _apart(binary)])
     size = _TRAP_BYTES[machine]
     leaders = sorted(_leaders(read))
     patches = [
@@ -66,6 +66,15 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
 def jumps_of(plan: PatchPlan) -> list[ConditionalJump]:
     """Of a plan of blocks: its sites are conditional jumps."""
     return [ConditionalJump(*one) for one in plan.sites[["address", "target", "function"]].tolist()]
+
+
+def _apart(binary: Binary) -> Iterator[Stretch]:
+    """In order of their addresses."""
+    end = 0
+    for body in sorted(bodies_of(binary), key=lambda one: (one.low, one.high)):
+        if end <= body.low < body.high < _ADDRESS_END:
+            yield body
+            end = body.high
 
 
 @dataclass(frozen=True, eq=False)
