@@ -14,7 +14,7 @@ from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.decisions import tried_decisions
-from whyperf.investigation.proving import ChainProof, Tried, is_input, tried_functions
+from whyperf.investigation.proving import ChainProof, Tried, hands_on_input, tried_functions
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
@@ -175,7 +175,7 @@ def _is_about_input(place: DecisionPlace, investigated: Investigated, known: Kno
     except WhyperfError:  # nothing is known of it
         return False
     investigated.so_far.count(found.origin)
-    return bool(found.origin.hops) and is_input(found, 0)
+    return bool(found.origin.hops) and hands_on_input(found, 0)
 
 
 def _telling_first(

@@ -51,13 +51,13 @@ class ChainProof:
         not_tried: dict[int, str] = {}
         trials, is_time_left = 0, True
         for number, site, place in _candidates(self.found):
-            is_input = is_input(self.found, number)
+            is_input = hands_on_input(self.found, number)
             known = self.investigated.so_far.proofs.get(place)
             if known is not None:
                 done.append(Tried(number, known))
             elif not is_time_left or trials == _MOST_TRIALS:
                 not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
-            elif is_input and any(is_input(self.found, one.hop) for one in done):
+            elif is_input and any(hands_on_input(self.found, one.hop) for one in done):
                 not_tried[number] = _SAME_INPUT
             elif not self.investigated.so_far.has_room_for_a_trial():
                 not_tried[number] = _NO_RUNS_LEFT
@@ -73,7 +73,7 @@ class ChainProof:
 
     def _by_spreading(self) -> Iterator[Tried]:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
-        places = [one for one in candidates(self.found) if not is_input(self.found, one[0])]
+        places = [one for one in candidates(self.found) if not hands_on_input(self.found, one[0])]
         if not places or not self.investigated.so_far.has_room_for_a_trial():
             return
         wanted = [
@@ -105,7 +105,7 @@ class ChainProof:
 
     def _claim(self, number: int) -> ProofClaim:
         hops = self.found.origin.hops
-        hop, is_input = hops[number], is_input(self.found, number)
+        hop, is_input = hops[number], hands_on_input(self.found, number)
         return ProofClaim(
             hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input
         )
@@ -138,10 +138,10 @@ def _candidates(found: FoundOrigin) -> list[_Candidate]:
     turn, last = found.origin.turn, len(found.origin.hops) - 1
     order = (*range(turn, -1, -1), *range(turn + 1, last + 1))
     every = [_first(_with_one_value, found, number) or _first(_in_order, found, number) for number in order]
-    return sorted(filter(None, every), key=lambda one: (is_input(found, one[0]), one[2].in_order))
+    return sorted(filter(None, every), key=lambda one: (hands_on_input(found, one[0]), one[2].in_order))
 
 
-def is_input(found: FoundOrigin, number: int) -> bool:
+def hands_on_input(found: FoundOrigin, number: int) -> bool:
     """Handed on as it came from outside: it is the input that differs, not what was made of it."""
     hop, last = found.origin.hops[number], found.origin.hops[-1]
     return found.origin.end is ChainEnd.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
