@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from whyperf.collect.observation.devices import why_not_read_only
 from whyperf.collect.observation.run import observe
 from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
@@ -31,6 +32,9 @@ _PART = 0.4  # of the time that is left, for one chain
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
     "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
+)
+_DEVICES_AT_RISK = (
+    "Runs with forced values were able to remove device files: /dev could not be made read-only for them ({why})."
 )
 
 
@@ -78,6 +82,8 @@ def investigate(
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
+    if why := why_not_read_only():
+        verdict = replace(verdict, notes=(*verdict.notes, _DEVICES_AT_RISK.format(why=why)))
     if functions is None:
         functions = tried_functions(verdict.suspects, subject, measure, bounds, say)
     if is_settled(functions):
