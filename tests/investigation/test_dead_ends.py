@@ -109,6 +109,13 @@ def test_too_little_time() -> None:
     assert found.notes[-1] == "No value was forced. There was no time left to follow one."
 
 
+def test_devices_that_forced_runs_could_remove_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = "Runs with forced values were able to remove device files: /dev could not be made read-only for them (why)."
+    for why, notes in (("why", [note]), ("", [])):
+        monkeypatch.setattr(investigating, "why_not_read_only", lambda why=why: why)
+        assert [one for one in _investigated(verdicts.difference(), None).notes if "/dev" in one] == notes
+
+
 def test_what_cannot_be_measured_in_a_trial_is_left_as_it_is() -> None:
     verdict = verdicts.difference()
     deep = replace(verdict, symptom=replace(verdict.symptom, measure="instructions"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from whyperf.collect.observation.devices import why_not_read_only
 from whyperf.collect.observation.run import observe
 from whyperf.diagnose.measured.measures import is_measurable
 from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
@@ -35,6 +36,9 @@ _RUNS_OF_INPUT = 8  # to see whether a decision is about the input
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
     "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
+)
+_DEVICES_AT_RISK = (
+    "Runs with forced values were able to remove device files: /dev could not be made read-only for them ({why})."
 )
 
 
@@ -82,6 +86,8 @@ def investigate(
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
+    if why := why_not_read_only():
+        verdict = replace(verdict, notes=(*verdict.notes, _DEVICES_AT_RISK.format(why=why)))
     if functions is None:
         functions = tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
     if is_settled(functions):

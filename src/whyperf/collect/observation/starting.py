@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
+from whyperf.collect.observation.devices import make_devices_read_only
 from whyperf.collect.observation.sites import Watch
 from whyperf.collect.observation.watching import Watching
 from whyperf.collect.target.program import Program
@@ -20,10 +21,11 @@ _NOT_RANDOM = 0x0040000
 
 class Starting:
     """Drivers and ready commands get neither watches nor fixed addresses: their writes to the same addresses are none
-    of the program's. Use as a context manager. WhyperfError where addresses cannot be watched."""
+    of the program's. Nor do they get read-only devices: no value is forced in them. Use as a context manager.
+    WhyperfError where addresses cannot be watched."""
 
     def __init__(self, watches: Sequence[Watch], most_writes: int) -> None:
-        self._thread = ThreadPoolExecutor(1, "start", initializer=_without_signals)
+        self._thread = ThreadPoolExecutor(1, "start", initializer=_set_up)
         self.addresses_repeat = True
         try:
             self.watching = self._thread.submit(Watching, watches, most_writes).result()
@@ -51,9 +53,10 @@ class Starting:
             return spawn(program, environment, mask=mask, streams=streams)
 
 
-def _without_signals() -> None:
-    """They are the main thread's."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+def _set_up() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the main thread's
+    with contextlib.suppress(OSError):  # a report has the reason from `why_not_read_only`
+        make_devices_read_only()
 
 
 @contextlib.contextmanager
