@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.architecture import HERE
@@ -92,12 +92,12 @@ def _return_address(state: dict[str, int], memory: int) -> int:
     return state["x30"]
 
 
-def steps(program: str, entry: int, most: int) -> Iterator[Step]:
+def steps(program: str, entry: int, most: int, arguments: Sequence[str] = ()) -> Iterator[Step]:
     """Every instruction from the first call of the function at `entry` (a fixed address) until it returns."""
     pid = os.fork()
     if pid == 0:
         _ptrace(_TRACEME, 0)
-        os.execv(program, [program])
+        os.execv(program, [program, *arguments])
     try:
         _stopped(pid)
         word = _ptrace(_PEEKTEXT, pid, entry) & (2**64 - 1)

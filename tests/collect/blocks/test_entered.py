@@ -1,0 +1,212 @@
+"""Which blocks a real program enters, against single steps; and that it does the same as without traps."""
+
+from __future__ import annotations
+
+import bisect
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.collect.dependences.single_step import steps
+from tests.collect.observation.programs import compiled, functions
+from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler"),
+]
+
+_CHOICES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static int score(const char *word, int limit) {
+    int sum = 0;
+    for (const char *at = word; *at; at++) {
+        switch (*at) {
+        case 'a': sum += 3; break;
+        case 'b': sum ^= 5; break;
+        case 'c': sum -= limit; break;
+        case 'd': sum *= 7; break;
+        case 'e': sum |= 64; break;
+        default: sum++;
+        }
+        if (sum > limit)
+            sum -= limit / 2;
+    }
+    return sum;
+}
+int main(int argc, char **argv) {
+    long total = 0;
+    for (int i = 1; i < argc; i++)
+        total += strlen(argv[i]) > 3 ? score(argv[i], 40) : -score(argv[i], 4);
+    printf("%ld\n", total);
+    return total > 100 ? 3 : 0;
+}
+"""
+
+
+def entered(binary: Path, *arguments: str) -> EnteredBlocks:
+    environment = dict(os.environ)
+    program = find_program([str(binary), *arguments], environment)
+    return run_noting_blocks(program, lifecycle=Lifecycle(), environment=environment)
+
+
+def of_program(seen: EnteredBlocks, binary: Path) -> ModuleBlocks:
+    return next(one for one in seen.modules if one.path == binary)
+
+
+def first_entered(seen: EnteredBlocks, binary: Path) -> dict[int, int]:
+    module = of_program(seen, binary)
+    return {
+        at: time for at, time in zip(module.plan.patches["at"].tolist(), module.first.tolist(), strict=True) if time
+    }
+
+
+@pytest.fixture(scope="module")
+def choices(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("choices"), _CHOICES, "-no-pie", name="choices")
+
+
+def stepped(binary: Path, words: list[str]) -> list[int]:
+    """Addresses of the instructions that it runs from main() on."""
+    entry, _ = functions(binary)["main"]
+    return [step.pc for step in steps(str(binary), entry, 100_000, words)]
+
+
+@pytest.mark.parametrize("words", [[], ["abcabc"], ["ee", "dad", "zzzzzz", "accc"]])
+def test_the_same_blocks_as_by_single_steps(choices: Path, words: list[str]) -> None:
+    # GIVEN a program at fixed addresses, stepped through without anything of ours in it
+    module = of_program(entered(choices, *words), choices)
+    begins = module.plan.patches["at"].tolist()
+    expected = set(stepped(choices, words)).intersection(begins)
+    assert {at for at, time in zip(begins, module.first.tolist(), strict=True) if time} == expected
+
+
+def test_blocks_are_in_the_order_in_which_they_were_entered(choices: Path) -> None:
+    words = ["abcd", "ee"]
+    seen = first_entered(entered(choices, *words), choices)
+    order = list(dict.fromkeys(at for at in stepped(choices, words) if at in seen))
+    assert sorted(seen, key=seen.__getitem__) == order
+
+
+def test_status_is_the_programs(choices: Path) -> None:
+    assert entered(choices, "zzzzzzzzzzzz" * 9).status == 0
+    assert entered(choices, *["zzzzzzzzzzzz"] * 40).status == 3
+
+
+_CHILDREN = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) void in_child(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void in_thread(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void without_files(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void with_mask(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void never(void) { __asm__ volatile("" ::: "memory"); }
+static void *thread(void *unused) { in_thread(); return unused; }
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 5)
+        never();
+    pid_t child = fork();
+    if (!child) {
+        in_child();
+        _exit(0);
+    }
+    waitpid(child, 0, 0);
+    pthread_t other;
+    pthread_create(&other, 0, thread, 0);
+    pthread_join(other, 0);
+    struct rlimit none = {3, 3};
+    setrlimit(RLIMIT_NOFILE, &none);
+    without_files();
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, 0);
+    with_mask();
+    if (argc > 1)
+        kill(getpid(), SIGKILL);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("children"), _CHILDREN, name="children")
+
+
+def entered_functions(seen: EnteredBlocks, binary: Path) -> set[str]:
+    listed = subprocess.run(["nm", str(binary)], capture_output=True, text=True, check=True).stdout
+    names = {int(row[0], 16): row[2] for row in map(str.split, listed.splitlines()) if len(row) == 3}
+    return {names[at] for at in first_entered(seen, binary) if at in names}
+
+
+def test_children_threads_and_programs_that_take_precautions(children: Path) -> None:
+    seen = entered(children)
+    assert seen.status == 0 and seen.is_whole
+    found = entered_functions(seen, children)
+    assert {"main", "in_child", "in_thread", "without_files", "with_mask"} <= found and "never" not in found
+
+
+def test_what_a_killed_program_entered_is_known(children: Path) -> None:
+    seen = entered(children, "killed")
+    assert seen.status == 128 + signal.SIGKILL
+    assert "with_mask" in entered_functions(seen, children)
+
+
+_SANDBOX = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+__attribute__((noinline)) void before(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void after(void) { __asm__ volatile("" ::: "memory"); }
+int main(void) {
+    before();
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {1, &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        return 1;
+    after();
+    return 0;
+}
+"""
+
+
+def test_from_a_sandbox_on_nothing_is_noted_and_that_is_said(tmp_path: Path) -> None:
+    sandbox = compiled(tmp_path, _SANDBOX, name="sandbox")
+    seen = entered(sandbox)
+    found = entered_functions(seen, sandbox)
+    assert seen.status == 0 and not seen.is_whole
+    assert "before" in found and "after" not in found
+
+
+def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
+    choices = compiled(tmp_path, _CHOICES, "-g0", name="plain")
+    assert not any(len(one.first) for one in entered(choices, "abc").modules)
+
+
+def test_every_block_begins_at_an_instruction_and_is_found_in_order(choices: Path) -> None:
+    # GIVEN the instructions that binutils see
+    listed = subprocess.run(["objdump", "-d", str(choices)], capture_output=True, text=True, check=True).stdout
+    addresses = sorted(
+        int(line.split(":")[0], 16) for line in listed.splitlines() if line.startswith("  ") and ":\t" in line
+    )
+    begins = of_program(entered(choices), choices).plan.patches["at"].tolist()
+    assert begins == sorted(set(begins)) and len(begins) > 20
+    assert all(addresses[bisect.bisect_left(addresses, at)] == at for at in begins)
