@@ -1,0 +1,176 @@
+"""Which decision is forced, and what a trial of it shows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.collect.observation.programs import compiled
+from whyperf.collect.blocks.run import run_noting_blocks
+from whyperf.collect.observation.sites import ObservedSite
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import find_program
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.investigation.decisions import OtherDecision, other_decisions
+from whyperf.origin.program_code import ProgramCode
+from whyperf.proof.by_decision import DecisionPlace, Effect, first_that_removes, prove_decision
+from whyperf.proof.rounds import ProofSide
+from whyperf.proof.sentences import ProofClaim
+
+
+@given(st.lists(st.sampled_from(["nothing", "removes", "breaks"]), max_size=12), st.integers(0, 40))
+def test_the_first_decision_that_removes_the_excess_alone_is_found(kinds: list[str], most: int) -> None:
+    # GIVEN decisions of which some remove the excess and some break the program, alone and together with others
+    looks: list[tuple[int, ...]] = []
+
+    def effect(numbers: Sequence[int]) -> Effect | None:
+        if len(looks) == most:
+            return None
+        looks.append(tuple(numbers))
+        found = {kinds[number] for number in numbers}
+        if "breaks" in found:
+            return Effect.OTHER_WORK
+        return Effect.REMOVES if "removes" in found else Effect.NOTHING
+
+    first = first_that_removes(range(len(kinds)), effect)
+    # THEN it is the first of all, unless there was no room for looks
+    if len(looks) < most:
+        assert first == (kinds.index("removes") if "removes" in kinds else None)
+    else:
+        assert first is None or kinds[first] == "removes"
+    assert len(looks) == len(set(looks)) <= max(0, 2 * len(kinds) - 1)
+
+
+def test_where_nothing_removes_anything_one_look_is_enough() -> None:
+    looks: list[Sequence[int]] = []
+
+    def effect(numbers: Sequence[int]) -> Effect:
+        looks.append(numbers)
+        return Effect.NOTHING
+
+    assert first_that_removes(range(50), effect) is None and len(looks) == 1
+
+
+# A cache of 8 answers is emptied as soon as it is full; with a ninth question, every answer is worked out anew.
+_CACHE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+enum { SIZE = 64 };
+static unsigned known[SIZE], full, limit = 8, asked_odd;
+__attribute__((noinline)) static unsigned work_out(unsigned key) {
+    unsigned answer = key;
+    for (int i = 0; i < 60000; i++)
+        answer = answer * 1664525u + 1013904223u;
+    return answer | 1;
+}
+__attribute__((noinline)) static void make_room(void) {
+    if (full < limit)
+        return;
+    for (int i = 0; i < SIZE; i++)
+        known[i] = 0;
+    full = 0;
+}
+__attribute__((noinline)) static void count_odd(unsigned key) {
+    if (key == 9)
+        asked_odd++;
+}
+static unsigned answer_to(unsigned key) {
+    count_odd(key);
+    if (!known[key]) {
+        make_room();
+        known[key] = work_out(key);
+        full++;
+    }
+    return known[key];
+}
+int main(int argc, char **argv) {
+    unsigned keys = argc > 1 ? (unsigned)atoi(argv[1]) : 8, sum = 0;
+    for (unsigned i = 0; i < 6000; i++)
+        sum ^= answer_to(i % keys);
+    printf("%s\n", sum ? "done" : "nothing");
+    return 0;
+}
+"""
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("cache"), _CACHE, name="cache")
+
+
+def sides(cache: Path, good: str, bad: str) -> tuple[ProofSide, ProofSide]:
+    environment = dict(os.environ)
+    first, second = (
+        ProofSide(find_program([str(cache), keys], environment), Lifecycle(), environment) for keys in (good, bad)
+    )
+    return first, second
+
+
+def compared(*of: ProofSide) -> list[OtherDecision]:
+    good, bad = (run_noting_blocks(one.program, lifecycle=one.lifecycle, environment=one.environment) for one in of)
+    return other_decisions(good, bad)
+
+
+def place(code: ProgramCode, one: OtherDecision) -> DecisionPlace:
+    where = code.module(one.module).places(one.address)[0]
+    claim = ProofClaim(where.function, "cache", where.file, where.line, "x", "", "", means=ProofMeans.DECISION)
+    return DecisionPlace(claim, ObservedSite(one.module, one.address), one.taken_in_good)
+
+
+def proof(cache: Path, good: str, bad: str, tmp_path: Path, *, without: str = "") -> Proof | None:
+    of = sides(cache, good, bad)
+    code = ProgramCode(cache, cache, tmp_path)
+    places = [one for one in (place(code, other) for other in compared(*of)) if one.claim.function != without]
+    return prove_decision(*of, places, most_looks=10)
+
+
+@needs_gcc
+@pytest.mark.process
+def test_the_decision_to_empty_the_cache_is_proven(cache: Path, tmp_path: Path) -> None:
+    found = proof(cache, "8", "12", tmp_path)
+    assert found is not None and found.function == "make_room", found
+    assert found.means is ProofMeans.DECISION
+    # Emptying it at every question makes the good run slow as well.
+    assert found.finding is ProofFinding.PROVEN, found.sentence
+    assert found.removed is not None and found.removed.value > 0.9
+    assert found.reverse is not None and found.reverse.value > 0.5
+
+
+@needs_gcc
+@pytest.mark.process
+def test_innocent_decisions_are_not_called_the_cause(cache: Path, tmp_path: Path) -> None:
+    # GIVEN the same runs, but for the decision that matters: counting key 9 happens in bad runs only as well
+    of = sides(cache, "8", "12")
+    code = ProgramCode(cache, cache, tmp_path)
+    functions = {place(code, one).claim.function for one in compared(*of)}
+    assert {"make_room", "count_odd"} <= functions
+    assert proof(cache, "8", "12", tmp_path, without="make_room") is None
+
+
+@needs_gcc
+@pytest.mark.process
+def test_a_decision_about_the_input_is_passed_over(cache: Path, tmp_path: Path) -> None:
+    of = sides(cache, "8", "12")
+    code = ProgramCode(cache, cache, tmp_path)
+    places = [place(code, one) for one in compared(*of)]
+    asked: list[str] = []
+
+    def is_input(one: DecisionPlace) -> bool:
+        asked.append(one.claim.function)
+        return True
+
+    assert prove_decision(*of, places, is_input=is_input, most_looks=10) is None and asked == ["make_room"]
+
+
+@needs_gcc
+@pytest.mark.process
+def test_runs_that_behave_alike_decide_alike(cache: Path) -> None:
+    assert compared(*sides(cache, "8", "8")) == []
