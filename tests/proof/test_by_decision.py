@@ -93,7 +93,8 @@ int main(int argc, char **argv) {
     unsigned keys = argc > 1 ? (unsigned)atoi(argv[1]) : 8, sum = 0;
     for (unsigned i = 0; i < 6000; i++)
         sum ^= answer_to(i % keys);
-    printf("%s\n", sum ? "done" : "nothing");
+    if (argc < 3)
+        printf("%s\n", sum ? "done" : "nothing");
     return 0;
 }
 """
@@ -109,7 +110,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sides(cache: Path, good: str, bad: str) -> tuple[ProofSide, ProofSide]:
     environment = dict(os.environ)
     first, second = (
-        ProofSide(find_program([str(cache), keys], environment), Lifecycle(), environment) for keys in (good, bad)
+        ProofSide(find_program([str(cache), *words.split()], environment), Lifecycle(), environment)
+        for words in (good, bad)
     )
     return first, second
 
@@ -142,6 +144,14 @@ def test_the_decision_to_empty_the_cache_is_proven(cache: Path, tmp_path: Path) 
     assert found.finding is ProofFinding.PROVEN, found.sentence
     assert found.removed is not None and found.removed.value > 0.9
     assert found.reverse is not None and found.reverse.value > 0.5
+
+
+@needs_gcc
+@pytest.mark.process
+def test_where_nothing_is_printed_nothing_is_proven(cache: Path, tmp_path: Path) -> None:
+    found = proof(cache, "8 silent", "12 silent", tmp_path)
+    assert found is not None and found.finding is ProofFinding.SUPPORTED and not found.is_settled
+    assert "--output-file" in found.sentence
 
 
 @needs_gcc

@@ -7,15 +7,18 @@ output as it is and removes nothing, none of them is the cause, and one run was 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from whyperf.collect.observation.run import NOTHING_PRINTED
 from whyperf.collect.observation.sites import Decided, ObservedSite
-from whyperf.diagnose.origin import Proof
+from whyperf.diagnose.origin import Proof, ProofFinding
+from whyperf.proof.guards import Checked
+from whyperf.proof.judging import ProofJudgement
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
 from whyperf.proof.screening import Screening
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
-from whyperf.proof.trial import TrialKind
+from whyperf.proof.trial import TrialKind, TrialRun
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,17 @@ def prove_decision(
     chosen.append(places[first])
     claim = places[first].claim
     try:
-        judgement = rounds.judged()
+        judgement = _unless_silent(rounds.judged(), rounds.runs[TrialKind.BAD])
     except NotPutError as error:
         return not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
     return proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement))
+
+
+def _unless_silent(judgement: ProofJudgement, usual: Sequence[TrialRun]) -> ProofJudgement:
+    """A decision that is forced may leave out work: where nothing is printed, nobody would notice."""
+    if judgement.finding is ProofFinding.PROVEN and all(run.output == NOTHING_PRINTED for run in usual):
+        return replace(judgement, finding=ProofFinding.SUPPORTED, checked=Checked.SILENT)
+    return judgement
 
 
 def first_that_removes(numbers: Sequence[int], effect: Callable[[Sequence[int]], Effect | None]) -> int | None:

@@ -190,6 +190,8 @@ def _reverse(words: _Words, judgement: ProofJudgement) -> str:
 def _checked(checked: Checked) -> str:
     if checked is Checked.SHAPE:
         return " Its output differs from run to run in numbers; the rest of it is the same."
+    if checked is Checked.SILENT:
+        return " It prints nothing that would show that the same work was done: name what it writes by --output-file."
     if checked is Checked.NOTHING:
         return " Its output differs from run to run, so nothing shows that the same work was done."
     return ""
