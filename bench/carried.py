@@ -94,7 +94,6 @@ def _zstd(distribution: str) -> Library:
 
 
 LIBRARIES = {
-    "buddy": Library("buddy", headers=("src",), sources=("src/*.c",), options=("-D_GNU_SOURCE",), in_debian=True),
     "c-ares-1.18": _cares("pycares==4.5.0"),
     "c-ares-1.34": _cares("pycares==4.8.0"),
     "cjson": Library("cjson", headers=(".",), sources=("cJSON.c",), in_debian=True),
@@ -210,16 +209,8 @@ LIBRARIES = {
     "kissfft": Library(
         "kissfft", headers=(".",), sources=("kiss_fft.c",), options=("-Dkiss_fft_scalar=float",), in_debian=True
     ),
-    "libpcap": Library(
-        "libpcap",
-        headers=(".",),
-        steps=(
-            ("./configure", "-q", "--disable-shared", "--disable-dbus", "--disable-rdma", "--without-libnl",
-             "CFLAGS={flags}"),
-            ("make", "-s", f"-j{_JOBS}", "libpcap.a"),
-        ),
-        made="libpcap.a",
-        in_debian=True,
+    "libdeflate": Library(
+        "libdeflate", headers=(".",), sources=("lib/*.c", "lib/x86/*.c", "lib/arm/*.c"), in_debian=True
     ),
     "libsvm": Library("libsvm-official==3.37.0", headers=("cpp-source",), sources=("cpp-source/svm.cpp",)),
     "libuv": Library(
@@ -239,6 +230,14 @@ LIBRARIES = {
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
     "lz4-1.7.5": _lz4("lz4==0.10.0"),
     "lz4-1.8.1": _lz4("lz4==1.0.0"),
+    "mappy": Library(
+        "mappy==2.24",
+        headers=(".",),
+        sources=("*.c",),
+        no_sources=("main.c", "ksw2_dispatch.c"),
+        options=("-DHAVE_KALLOC", "-msse4.1"),
+        needs=("-lz",),
+    ),
     "mbedtls": Library(
         "mbedtls", headers=("include", "library"), sources=("library/*.c",), in_debian=True
     ),
@@ -312,15 +311,6 @@ LIBRARIES = {
         in_debian=True,
     ),
     "tinyxml2": Library("tinyxml2", headers=(".",), sources=("tinyxml2.cpp",), in_debian=True),
-    "uchardet": Library(
-        "uchardet",
-        headers=("src",),
-        steps=_cmake(
-            "-DBUILD_SHARED_LIBS=OFF", "-DBUILD_BINARY=OFF", "-DBUILD_STATIC=OFF", target="libuchardet", language="CXX"
-        ),
-        made="build/src/libuchardet.a",
-        in_debian=True,
-    ),
     "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
     "yara-4.1": _yara("yara-python==4.1.3"),
     "yara-4.2": _yara("yara-python==4.2.0", "console"),

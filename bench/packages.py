@@ -340,6 +340,7 @@ PACKAGES = {
     ),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
     "xa": Recipe("xa", ((*_MAKE, "CC={compiler}", "LD={compiler}", "CFLAGS={flags}", "xa"),)),
+    "zopfli": Recipe("zopfli", (("sh", "-c", "{compiler} {flags} -o zopfli-gzip src/zopfli/*.c -lm"),)),
 }  # fmt: skip
 
 
