@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-LINES, EVERY, IN_FRONT = 900_000, 500, 20_000
+LINES, EVERY, IN_FRONT = 1_500_000, 800, 20_000
 
 
 def row(number: int, price: int) -> str:
