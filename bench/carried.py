@@ -206,6 +206,13 @@ LIBRARIES = {
         in_debian=True,
     ),
     "libtommath": Library("libtommath", headers=(".",), sources=("bn_*.c",), in_debian=True),
+    "kissfft": Library(
+        "kissfft", headers=(".",), sources=("kiss_fft.c",), options=("-Dkiss_fft_scalar=float",), in_debian=True
+    ),
+    "libdeflate": Library(
+        "libdeflate", headers=(".",), sources=("lib/*.c", "lib/x86/*.c", "lib/arm/*.c"), in_debian=True
+    ),
+    "libsvm": Library("libsvm-official==3.37.0", headers=("cpp-source",), sources=("cpp-source/svm.cpp",)),
     "libuv": Library(
         "uvloop==0.17.0",
         headers=("vendor/libuv/include",),
@@ -223,11 +230,31 @@ LIBRARIES = {
     "lmdb": Library("lmdb==1.4.1", headers=("lib",), sources=("lib/*.c",)),
     "lz4-1.7.5": _lz4("lz4==0.10.0"),
     "lz4-1.8.1": _lz4("lz4==1.0.0"),
+    "mappy": Library(
+        "mappy==2.24",
+        headers=(".",),
+        sources=("*.c",),
+        no_sources=("main.c", "ksw2_dispatch.c"),
+        options=("-DHAVE_KALLOC", "-msse4.1"),
+        needs=("-lz",),
+    ),
+    "mbedtls": Library(
+        "mbedtls", headers=("include", "library"), sources=("library/*.c",), in_debian=True
+    ),
     "mxml": Library(
         "mxml",
         headers=(".",),
         steps=(("./configure", "-q", "--disable-shared", "CFLAGS={flags}"), ("make", "-s", "libmxml.a")),
         made="libmxml.a",
+        in_debian=True,
+    ),
+    "nghttp2": Library(
+        "nghttp2",
+        headers=("lib/includes", "build/lib/includes"),
+        steps=_cmake(
+            "-DENABLE_LIB_ONLY=ON", "-DENABLE_STATIC_LIB=ON", "-DENABLE_SHARED_LIB=OFF", target="nghttp2_static"
+        ),
+        made="build/lib/libnghttp2.a",
         in_debian=True,
     ),
     # Nothing but headers: an archive of nothing is linked.
@@ -239,6 +266,15 @@ LIBRARIES = {
         headers=("src",),
         steps=_cmake("-DBUILD_SHARED_LIBS=OFF", "-DBUILD_TEST=OFF", target="onig"),
         made="build/libonig.a",
+        in_debian=True,
+    ),
+    "pcre": Library(
+        "pcre3",
+        headers=("build",),
+        steps=_cmake(
+            "-DPCRE_BUILD_PCREGREP=OFF", "-DPCRE_BUILD_TESTS=OFF", "-DPCRE_BUILD_PCRECPP=OFF", target="pcre"
+        ),
+        made="build/libpcre.a",
         in_debian=True,
     ),
     "pcre2": Library(
@@ -263,6 +299,7 @@ LIBRARIES = {
         ),
         in_debian=True,
     ),
+    "roaring": Library("pyroaring==1.2.0", headers=("pyroaring",), sources=("pyroaring/roaring.c",)),
     "taglib": Library(
         "taglib",
         headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),
@@ -277,6 +314,7 @@ LIBRARIES = {
     "yaml-cpp": Library("yaml-cpp", headers=("include",), sources=("src/*.cpp",), in_debian=True),
     "yara-4.1": _yara("yara-python==4.1.3"),
     "yara-4.2": _yara("yara-python==4.2.0", "console"),
+    "zlib": Library("zlib", headers=(".",), sources=("*.c",), options=("-DHAVE_UNISTD_H",), in_debian=True),
     "zstd-1.5.1": _zstd("zstandard==0.17.0"),
     "zstd-1.5.2": _zstd("zstandard==0.18.0"),
 }  # fmt: skip

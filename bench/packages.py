@@ -54,6 +54,8 @@ _LEFT_OUT_OF_RSYNC = ("openssl", "xxhash", "zstd", "lz4", "md2man", "acl-support
 
 PACKAGES = {
     "bash": Recipe("bash", ((*_CONFIGURE, "--disable-nls", "--without-bash-malloc"), _MAKE)),
+    # Its makefile makes the library of functions with the program itself.
+    "bc": Recipe("bc", ((*_CONFIGURE, "--without-readline"), (*_MAKE, "-j1", *_NOT_CONFIGURED_AGAIN, "MAKEINFO=true"))),
     "bsdiff": Recipe("bsdiff", (("sh", "-c", "{compiler} {flags} -o bsdiff bsdiff.c -lbz2"),)),
     # Debian's makefile links the system's library, which has no debug information.
     "bzip2": Recipe(
@@ -256,6 +258,7 @@ PACKAGES = {
     "original-awk": Recipe(
         "original-awk", ((*_MAKE[:2], "CC={compiler}", "HOSTCC={compiler}", "CFLAGS={flags}", "a.out"),)
     ),
+    "patch": Recipe("patch", (_CONFIGURE, (*_MAKE, *_NOT_CONFIGURED_AGAIN, "-Clib"), (*_MAKE, "-Csrc", "patch"))),
     "pkgconf": Recipe("pkgconf", ((*_CONFIGURE, "--disable-shared"), (*_MAKE, *_NOT_CONFIGURED_AGAIN, "pkgconf"))),
     # Its programs find their files from where they are.
     "postgresql": Recipe(
@@ -337,6 +340,7 @@ PACKAGES = {
     ),
     "tar": Recipe("tar", ((*_CONFIGURE, "--disable-nls", "--without-posix-acls", "--without-selinux"), _MAKE)),
     "xa": Recipe("xa", ((*_MAKE, "CC={compiler}", "LD={compiler}", "CFLAGS={flags}", "xa"),)),
+    "zopfli": Recipe("zopfli", (("sh", "-c", "{compiler} {flags} -o zopfli-gzip src/zopfli/*.c -lm"),)),
 }  # fmt: skip
 
 
