@@ -1,6 +1,6 @@
 """`python -m bench.false_proofs`: how often a value is called the cause that is not.
 
-Six groups of trials, on the benchmarks' own programs in runs of a fraction of a second:
+Seven groups of trials, on the benchmarks' own programs in runs of a fraction of a second:
 
     planted  values that differ between good and bad runs, compiled into programs whose excess has another cause
              (bench/innocents.c)
@@ -10,6 +10,7 @@ Six groups of trials, on the benchmarks' own programs in runs of a fraction of a
     same     the planted values again, in pairs of runs that behave alike: there is nothing to be proven
     begins   variables that begin with another value in another build, put from build to build
     spread   all those instructions again, their numbers spread evenly in the bad run and made few in the good one
+    decided  decisions that only bad runs make, planted as the values are: each is forced to go as in good runs
 
 None may be proven. What is printed is how many of each group were said to be what. A run that was interrupted goes on
 where it was: results are kept, and `--anew` forgets them.
@@ -36,10 +37,12 @@ import numpy as np
 from bench.cache import BENCH, SubjectError, cache_folder
 from bench.intervals import rate_upper_bound
 from bench.subjects import own
+from whyperf.collect.blocks.run import run_noting_blocks
 from whyperf.collect.observation.run import observe
 from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Spread
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.elf_files.elf import read_elf
 from whyperf.debuginfo.machines import Machine, machine_of
 from whyperf.debuginfo.machines.machine import FlowStep, Row
@@ -47,6 +50,8 @@ from whyperf.debuginfo.probes.spreading import MOST_BITS
 from whyperf.debuginfo.transplants.initial_values import ChangedVariable
 from whyperf.diagnose.origin import ProofFinding, ProofMeans
 from whyperf.errors import WhyperfError
+from whyperf.investigation.decisions import OtherDecision, other_decisions
+from whyperf.proof.by_decision import DecisionPlace, prove_decision
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
 from whyperf.proof.modules import ProofBuilds, different_modules
@@ -67,7 +72,7 @@ PROGRAMS = {
     "pool": ("3 6000 60 64", "3 6000 60 1"),
 }
 """Arguments of a good and of a bad run."""
-_GROUPS = ("planted", "ordered", "late", "same", "begins", "spread")
+_GROUPS = ("planted", "ordered", "late", "same", "begins", "spread", "decided")
 _PLANTED = ["stored", "size", "bound", "choice", "mask", "argument", "often", "unused"]
 _ORDERED = ["row", "index", "flag", "length"]
 _GOOD_INNOCENT, _BAD_INNOCENT = 7, 31
@@ -149,7 +154,9 @@ def _print(done: list[Trial]) -> None:
         print(f"  {one.program} {one.group} {one.what}: {one.sentence}")
 
 
-def _trials(binaries: Sequence[Path], program: str, group: str) -> Iterator[tuple[str, _Try | _Begins | _Spreading]]:
+def _trials(
+    binaries: Sequence[Path], program: str, group: str
+) -> Iterator[tuple[str, _Try | _Begins | _Spreading | _Deciding]]:
     binary = binaries[0]
     good, bad = (
         _side(binary, words, innocent)
@@ -160,6 +167,10 @@ def _trials(binaries: Sequence[Path], program: str, group: str) -> Iterator[tupl
         for builds in different_modules(good, bad):
             for one in builds.variables:
                 yield one.name, _Begins(program, good, bad, builds, one)
+        return
+    if group == "decided":
+        for what, decision in _decided(binary, good, bad):
+            yield what, _Deciding(program, what, good, bad, decision)
         return
     if group == "same":
         good = _side(binary, PROGRAMS[program][0], _GOOD_INNOCENT)
@@ -237,6 +248,36 @@ class _Spreading:
     def _site(self, bits: int | None) -> ObservedSite:
         place = self.place
         return ObservedSite(place.module, place.address, after=place.after, spread=Spread(place.register, 8, bits))
+
+
+@dataclass(frozen=True, eq=False)
+class _Deciding:
+    program: str
+    what: str
+    good: ProofSide
+    bad: ProofSide
+    decision: OtherDecision
+
+    def __call__(self) -> Trial:
+        begun = time.monotonic()
+        claim = ProofClaim(self.what, self.program, "", 0, self.what, "", "", means=ProofMeans.DECISION)
+        jump = ObservedSite(self.decision.module, self.decision.address)
+        place = DecisionPlace(claim, jump, self.decision.taken_in_good)
+        proof = prove_decision(self.good, self.bad, [place], most_looks=1)
+        took = time.monotonic() - begun
+        if proof is None:
+            why = "In one run, it removes less than half of the excess, or changes the output."
+            return Trial(self.program, "decided", self.what, ProofFinding.REFUTED.value, 0, why, took)
+        return Trial(self.program, "decided", self.what, proof.finding.value, proof.runs, proof.sentence, took)
+
+
+def _decided(binary: Path, good: ProofSide, bad: ProofSide) -> Iterator[tuple[str, OtherDecision]]:
+    runs = (run_noting_blocks(one.program, lifecycle=one.lifecycle, environment=one.environment) for one in (good, bad))
+    code = describe(str(binary))
+    for one in other_decisions(*runs):
+        names = [code.functions.names[row] for row in code.resolve([one.address]).function.tolist()]
+        if any(name.startswith("innocent_ways") for name in names):
+            yield f"innocent_ways+{one.address:#x}", one
 
 
 def _side(binary: Path, words: str, innocent: int) -> ProofSide:

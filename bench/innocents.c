@@ -32,6 +32,20 @@ static MADE long innocent_index(long x, long i) { return (i * 7 + x) % 97; }
 static MADE long innocent_flag(long x, long i) { return (x / 8 ^ i) & 3; }
 static MADE long innocent_length(long x, long i) { return x + i * i; }
 
+// Ways that only one of the two goes.
+#define EITHER(limit)                                                                                                  \
+    if (x > (limit)) {                                                                                                 \
+        __asm__ volatile("");                                                                                          \
+        innocent_sink += (limit);                                                                                      \
+    } else {                                                                                                           \
+        __asm__ volatile("");                                                                                          \
+        innocent_sink -= (limit);                                                                                      \
+    }
+static MADE void innocent_ways(long x) {
+    EITHER(8) EITHER(10) EITHER(12) EITHER(14) EITHER(16) EITHER(18)
+    EITHER(20) EITHER(22) EITHER(24) EITHER(26) EITHER(28) EITHER(30)
+}
+
 static MADE void innocent_use(long x) { innocent_sink += x; }
 
 __attribute__((constructor)) static void innocent_begin(void) {
@@ -54,6 +68,8 @@ __attribute__((constructor)) static void innocent_begin(void) {
     for (long i = 0; i < 3000; i++)
         innocent_sink += innocent_often(x);
     (void)innocent_unused(x);
+    for (long i = 0; i < 100; i++)
+        innocent_ways(x);
     for (int i = 0, end = innocent_rounds + innocent_default; i < end; i++)
         innocent_sink += innocent_table[i & 3];
     free(calloc(innocent_room, 1));

@@ -60,6 +60,23 @@ def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_p
     assert [hop["function"] for hop in hops][-1] == "main"
 
 
+def test_a_decision_that_only_bad_runs_make_is_proven(
+    whyperf: Whyperf, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # GIVEN a limit that is the same in both runs, and is reached in one of them
+    cache = _built("emptied", tmp_path_factory)
+    sides = (f"{cache} 8", f"{cache} 12")
+    done = whyperf("compare", "--prove", "--budget", "120s", "--runs", "2", *sides, "-o", "both", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    verdict: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(verdict, verdict_schema())
+    cause, payer = verdict["suspects"][:2]
+    assert (cause["function"], payer["function"]) == ("make_room", "work_out")
+    (proof,) = cause["proofs"]
+    assert (proof["finding"], proof["means"], proof["what"]) == ("proven", "decision", "if (full < limit)")
+    assert "in line" in proof["sentence"] and "never goes in good runs" in cause["why"]
+
+
 def test_of_two_builds_functions_are_tried_before_calls_are_counted(whyperf: Whyperf, tmp_path: Path) -> None:
     builds = built(tmp_path, SOURCE)
     sides = (f"{builds.good} 14000", f"{builds.bad} 14000")
