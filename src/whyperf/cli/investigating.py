@@ -42,8 +42,8 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=count,
         default=MOST_RUNS,
-        help=f"make at most N runs that follow and force values, beside those that look for decisions; a first trial is "
-        f"always made (default {MOST_RUNS})",
+        help="make at most N runs that follow and force values, beside those that look for decisions; a first trial "
+        f"is always made (default {MOST_RUNS})",
     )
     parser.add_argument(
         "--deep",
