@@ -102,6 +102,7 @@ bench-situations: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages #
 bench-origins: $(STAMPS)/installed $(STAMPS)/tools $(STAMPS)/bench-packages ## mistakes that are cheap and elsewhere: the way back to them, and compare --prove
 	$(BIN)/python -m bench.origin
 	$(BIN)/python -m bench.proven
+	$(BIN)/python -m bench.decisions
 
 bench-install: deb ## the wheel and the .deb in an empty Debian 12 without a compiler: size, time, first commands (as root)
 	tools/packages.sh debootstrap
