@@ -32,14 +32,18 @@ static MADE long innocent_index(long x, long i) { return (i * 7 + x) % 97; }
 static MADE long innocent_flag(long x, long i) { return (x / 8 ^ i) & 3; }
 static MADE long innocent_length(long x, long i) { return x + i * i; }
 
-// Ways that only one of the two goes.
+// Ways that only one of the two goes. The compiler knows nothing of `seen`, so that each is a jump of its own.
 #define EITHER(limit)                                                                                                  \
-    if (x > (limit)) {                                                                                                 \
-        __asm__ volatile("");                                                                                          \
-        innocent_sink += (limit);                                                                                      \
-    } else {                                                                                                           \
-        __asm__ volatile("");                                                                                          \
-        innocent_sink -= (limit);                                                                                      \
+    {                                                                                                                  \
+        long seen = x;                                                                                                 \
+        __asm__ volatile("" : "+r"(seen));                                                                             \
+        if (seen > (limit)) {                                                                                          \
+            __asm__ volatile("");                                                                                      \
+            innocent_sink += (limit);                                                                                  \
+        } else {                                                                                                       \
+            __asm__ volatile("");                                                                                      \
+            innocent_sink -= (limit);                                                                                  \
+        }                                                                                                              \
     }
 static MADE void innocent_ways(long x) {
     EITHER(8) EITHER(10) EITHER(12) EITHER(14) EITHER(16) EITHER(18)
