@@ -41,7 +41,7 @@ DEVELOPMENT = (
     "demo",
 )
 
-_OF_ONE_BUILD = ("value", "spread")
+_OF_ONE_BUILD = ("value", "spread", "decision")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`python -m bench.proven_totals [FILE...]`: what `bench.proven --write` found, added up: how often a link is proven,
 and what that took. Without files: the development set, and the first runs of the blind sets.
 
-A case ends in a value when a way back is shown and no function of another build is proven.
+A case ends in a value when a way back is shown, or a decision was forced, and no function of another build is proven.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_SETS = ("development", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
+_SETS = ("development", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
+_MEANS = ("value", "spread", "decision")
 _KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in _SETS]
 
 
@@ -35,8 +36,9 @@ def total(name: str, rows: Sequence[dict[str, Any]]) -> Total:
     """Rows of `bench.proven`; those that could not be measured are left out."""
     rows = [row for row in rows if not row["failed"]]
     functions = [row for row in rows if _found(row, "proven", "function") or _found(row, "proven", "variable")]
-    values = [row for row in rows if row["chain"] and row not in functions]
-    proven = [row for row in values if _found(row, "proven", "value") or _found(row, "proven", "spread")]
+    decided = [row for row in rows if any(" decision " in one for one in row["findings"])]
+    values = [row for row in rows if (row["chain"] or row in decided) and row not in functions]
+    proven = [row for row in values if any(_found(row, "proven", means) for means in _MEANS)]
     triggers = [row for row in values if row not in proven and _found(row, "trigger", "value")]
     seconds, runs = ([row[what] for row in rows] or [0] for what in ("seconds", "runs"))
     return Total(

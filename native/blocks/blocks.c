@@ -87,9 +87,10 @@ bool trap_handled(void *context) {
         const struct plan_patch *patch = patch_at(&one->plan, at - one->installed.bias);
         if (!patch)
             break;
+        // First: what is called next may be the program's own, with traps in it.
+        handled = put_back(one, patch);
         uint64_t never = 0;
         atomic_compare_exchange_strong(&one->marks->first[patch - one->plan.patches], &never, now());
-        handled = put_back(one, patch);
         go_on_at(context, at);
     }
     errno = saved_errno;

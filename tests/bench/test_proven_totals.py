@@ -21,14 +21,16 @@ def test_a_case_that_ends_in_a_value_is_proven_by_a_value() -> None:
         # a function of another build is proven: no value is asked for
         _row("proven function f", rank=1),
         _row("proven variable f", chain=()),
+        # a decision is proven, and no way back is shown
+        _row("proven decision f", chain=()),
         # nothing led back
         _row(chain=()),
         # could not be built
         _row(failed="no sources"),
     ]
     found = total("any", rows)
-    assert (found.cases, found.first, found.functions, found.values) == (7, 2, 2, 4)
-    assert (found.proven, found.triggers) == (2, 1)
+    assert (found.cases, found.first, found.functions, found.values) == (8, 2, 2, 5)
+    assert (found.proven, found.triggers) == (3, 1)
     assert (found.seconds, found.runs) == ((10.0, 60.0), (4, 20))
 
 

@@ -196,6 +196,47 @@ def test_from_a_sandbox_on_nothing_is_noted_and_that_is_said(tmp_path: Path) -> 
     assert "before" in found and "after" not in found
 
 
+_OWN_LIBRARY = r"""
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) void *memcpy(void *to, const void *from, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        ((char *)to)[i] = ((const char *)from)[i];
+    return to;
+}
+static long calls;
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    calls++;
+    time->tv_sec = clock == 77 ? 5 : 1;
+    time->tv_nsec = 0;
+    return 0;
+}
+int main(void) {
+    struct timespec time;
+    static const char words[64] = "done";
+    char text[64];
+    volatile size_t size = sizeof text;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    memcpy(text, words, size);
+    puts(text);
+    return (int)time.tv_sec - 1;
+}
+"""
+
+
+def test_a_program_with_its_own_library_functions_runs_on(tmp_path: Path) -> None:
+    # GIVEN functions that whoever takes a trap out calls as well
+    own = compiled(tmp_path, _OWN_LIBRARY, "-fno-builtin", "-rdynamic", name="own")
+    seen = entered(own)
+    assert seen.status == 0
+    found = entered_functions(seen, own)
+    assert "main" in found and "memcpy" not in found
+
+
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
     choices = compiled(tmp_path, _CHOICES, "-g0", name="plain")
     assert not any(len(one.first) for one in entered(choices, "abc").modules)

@@ -22,7 +22,7 @@ from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
-_PLANS = "blocks-2"
+_PLANS = "blocks-3"
 
 
 @dataclass(frozen=True, eq=False)

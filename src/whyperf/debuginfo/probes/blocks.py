@@ -23,6 +23,8 @@ from whyperf.debuginfo.probes.stretches import Stretch, bodies_of
 from whyperf.recording.schemas.call_tables import NotCounted
 
 _ADDRESS_END = 1 << 31
+_CALLED_AT_TRAPS = ("syscall", "mprotect", "memcpy", "memmove", "memset", "memcmp", "__errno_location")
+"""By those who take traps out: a program that has its own gets none in them."""
 _STUB_BYTES = 16  # that nobody runs: a plan has stubs
 _TRAP_BYTES = {X86_64: 1, AARCH64: 4}
 
@@ -70,9 +72,10 @@ def jumps_of(plan: PatchPlan) -> list[ConditionalJump]:
 
 def _apart(binary: Binary) -> Iterator[Stretch]:
     """In order of their addresses."""
+    ours = {at for name in _CALLED_AT_TRAPS for row in binary.function_at(name) for at in binary.entry_addresses(row)}
     end = 0
     for body in sorted(bodies_of(binary), key=lambda one: (one.low, one.high)):
-        if end <= body.low < body.high < _ADDRESS_END:
+        if end <= body.low < body.high < _ADDRESS_END and body.low not in ours:
             yield body
             end = body.high
 
