@@ -63,8 +63,8 @@ def _row(name: str, rounds: int) -> str:
     of = commands(case)
     good, bad = _noted(of.good), _noted(of.bad)
     found = other_decisions(good, bad)
-    planned = sum(len(one.first) for one in bad.modules)
-    entered = sum(int((one.first > 0).sum()) for one in bad.modules)
+    planned = sum(len(one.plan.patches) for one in bad.modules)
+    entered = sum(int((one.noted["entered"] > 0).sum()) for one in bad.modules)
     inside = sum(bool(_functions(one).intersection(case.truth.cause)) for one in found)
     ratios = [_cpu_s(lambda: _noted(of.bad)) / _cpu_s(lambda: _plain(of.bad)) for _ in range(rounds)]
     ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"

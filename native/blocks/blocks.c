@@ -1,17 +1,22 @@
-// Notes which basic blocks a program enters, and when for the first time, by plans that were made beforehand.
+// Notes which basic blocks a program enters and which ways its conditional jumps go, and when for the first time, by
+// plans that were made beforehand.
 //
 // Preloaded. WHYPERF_BLOCKS_PLANS names the folder with BUILDID.plan, WHYPERF_BLOCKS_OUT the one for marks. A trap
 // stands at the beginning of each block; the first to come by notes the time and puts the instruction back, so that a
-// block costs one trap, however often it runs. A module gets its traps before any of its code runs
-// (native/probes/counts.c).
+// block costs one trap, however often it runs. Where a block can be entered from elsewhere, it does not tell that a
+// jump led there: such a jump has a trap of its own, until it went the ways that are asked for or was passed a number
+// of times. A module gets its traps before any of its code runs (native/probes/counts.c).
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "blocks/marks.h"
+#include "blocks/ways.h"
 #include "observation/registers.h"
 #include "observation/signals.h"
 #include "observation/traced.h"
@@ -24,7 +29,7 @@
 
 static const char plans_variable[] = "WHYPERF_BLOCKS_PLANS=", out_variable[] = "WHYPERF_BLOCKS_OUT=";
 
-enum { MODULES = 256 };
+enum { MODULES = 256, MOST_HITS = 64 };
 
 struct noted {
     _Atomic bool in; // all of the rest is valid, and the module loaded
@@ -41,9 +46,10 @@ static struct {
     struct noted modules[MODULES];
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+// A program may have its own clock_gettime(), with traps in it.
 static uint64_t now(void) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
@@ -77,6 +83,30 @@ static bool put_back(const struct noted *noted, const struct plan_patch *patch) 
     return memory_overwrite(at, patch->old, trap, trap_bytes) || write_through_protection(at, patch->old, trap_bytes);
 }
 
+static void note(_Atomic uint64_t *first, uint64_t time) {
+    uint64_t never = 0;
+    if (!atomic_load(first))
+        atomic_compare_exchange_strong(first, &never, time);
+}
+
+static bool all_seen(const struct mark *mark, uint32_t asked) {
+    return (!(asked & WAY_TAKEN) || atomic_load(&mark->taken)) && (!(asked & WAY_PASSED) || atomic_load(&mark->passed));
+}
+
+// False: the trap cannot be taken out.
+static bool went_on(struct noted *noted, const struct plan_patch *patch, uintptr_t at, ucontext_t *context) {
+    struct mark *mark = &noted->marks->of[patch - noted->plan.patches];
+    struct way way;
+    bool is_jump = patch->stub && way_of(patch, at, context, &way);
+    uint64_t time = now();
+    note(&mark->entered, time);
+    if (is_jump)
+        note(way.is_taken ? &mark->taken : &mark->passed, time);
+    bool stays = is_jump && !all_seen(mark, patch->stub) && atomic_fetch_add(&mark->hits, 1) + 1 < MOST_HITS;
+    go_on_at(context, stays ? way.next : at);
+    return stays || put_back(noted, patch);
+}
+
 bool trap_handled(void *context) {
     int saved_errno = errno;
     uintptr_t at = trap_address(context);
@@ -87,11 +117,7 @@ bool trap_handled(void *context) {
         const struct plan_patch *patch = patch_at(&one->plan, at - one->installed.bias);
         if (!patch)
             break;
-        // First: what is called next may be the program's own, with traps in it.
-        handled = put_back(one, patch);
-        uint64_t never = 0;
-        atomic_compare_exchange_strong(&one->marks->first[patch - one->plan.patches], &never, now());
-        go_on_at(context, at);
+        handled = went_on(one, patch, at, context);
     }
     errno = saved_errno;
     return handled;

@@ -9,10 +9,11 @@
 #include "probes/disk.h"
 #include "sampler/raw.h"
 
-_Static_assert(sizeof(struct marks) == 48 && offsetof(struct marks, first) == 48, "as in marks.py");
+_Static_assert(sizeof(struct marks) == 48 && offsetof(struct marks, of) == 48 && sizeof(struct mark) == 32,
+               "as in marks.py");
 
 static size_t bytes_for(uint32_t blocks) {
-    return sizeof(struct marks) + (size_t)blocks * sizeof(uint64_t);
+    return sizeof(struct marks) + (size_t)blocks * sizeof(struct mark);
 }
 
 static int create_file(const char *folder, char path[PATH_MAX]) {

@@ -1,5 +1,6 @@
-// When each basic block of a module was entered first, in a file that outlives the process. A child by fork() writes to
-// its parent's: there is one mark for all. whyperf/collect/blocks/marks.py has the same numbers.
+// When each basic block of a module was entered first, and when conditional jumps went each way first, in a file that
+// outlives the process. A child by fork() writes to its parent's: there is one mark for all.
+// whyperf/collect/blocks/marks.py has the same numbers.
 #ifndef WHYPERF_BLOCKS_MARKS_H
 #define WHYPERF_BLOCKS_MARKS_H
 
@@ -10,7 +11,14 @@
 
 #define MARKS_MAGIC "WPBLOCKS"
 
-enum { MARKS_VERSION = 1, MARKS_FILES = 256 };
+enum { MARKS_VERSION = 2, MARKS_FILES = 256 };
+
+// Times are of CLOCK_MONOTONIC in ns; 0: never.
+struct mark {
+    _Atomic uint64_t entered; // the block, or the jump
+    _Atomic uint64_t taken, passed;
+    _Atomic uint64_t hits; // of a jump's trap
+};
 
 struct marks {
     char magic[8];
@@ -19,11 +27,11 @@ struct marks {
     uint8_t build_id[PLAN_BUILD_ID_BYTES];
     uint32_t build_id_bytes;
     uint32_t plan_checksum;
-    _Atomic uint32_t ended;   // 1: traps were taken out before the process ended
-    _Atomic uint64_t first[]; // CLOCK_MONOTONIC in ns; 0: never
+    _Atomic uint32_t ended; // 1: traps were taken out before the process ended
+    struct mark of[];
 };
 
-// One for each patch of the plan. NULL: there is no room, or there are files enough.
+// With one mark for each patch of the plan. NULL: there is no room, or there are files enough.
 struct marks *marks_new(const char *folder, const struct plan *plan);
 void marks_release(struct marks *marks);
 

@@ -1,4 +1,4 @@
-"""Which conditional jumps lead bad runs to code that good ones never enter."""
+"""Which conditional jumps of bad runs go a way that they never go in good ones."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ from pathlib import Path
 
 import numpy as np
 
+from whyperf.collect.blocks.marks import MARK
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks
+from whyperf.debuginfo.probes.blocks import Ways
 from whyperf.debuginfo.probes.plan_file import INCREMENT, PATCH, SITE, PatchPlan, PlanFlags
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 
 _PATH = Path("/bin/tool")
 
 
-def entered(begins: dict[int, int], jumps: list[tuple[int, int, int]], build_id: str = "ab") -> EnteredBlocks:
-    """`begins`: when each block was entered first; `jumps`: address, where it leads, what is behind it."""
-    patches = np.zeros(len(begins), PATCH)
-    patches["at"] = list(begins)
-    sites = np.array([(at, -1, taken, passed, 0, 0, 0) for at, taken, passed in jumps], SITE)
+def entered(
+    begins: dict[int, int], jumps: list[tuple[int, int, int]], asked: dict[int, tuple[int, int]], build_id: str = "ab"
+) -> EnteredBlocks:
+    """`begins`: when each block was entered first; `jumps`: address, where it leads, what is behind it. `asked`: of
+    jumps with traps of their own, when they were taken and passed first."""
+    places = sorted({*begins, *asked})
+    patches, noted = np.zeros(len(places), PATCH), np.zeros(len(places), MARK)
+    patches["at"] = places
+    noted["entered"] = [begins.get(at, 0) for at in places]
+    noted["taken"], noted["passed"] = ([asked.get(at, (0, 0))[way] for at in places] for way in (0, 1))
+    both = Ways.TAKEN | Ways.PASSED
+    sites = np.array([(at, -1, taken, passed, both if at in asked else 0, 0, 0) for at, taken, passed in jumps], SITE)
     plan = PatchPlan(
         build_id, 62, PlanFlags.HAS_TRAPS, patches, np.zeros(0, np.uint32), np.zeros(0, INCREMENT), b"", sites
     )
-    return EnteredBlocks((ModuleBlocks(_PATH, plan, np.array(list(begins.values()), np.uint64)),), 0, True)
+    return EnteredBlocks((ModuleBlocks(_PATH, plan, noted),), 0, True)
 
 
 # At 0x14 a jump leads to 0x40, else to 0x16; at 0x44 one leads to 0x10, else to 0x46.
@@ -29,38 +38,46 @@ _JUMPS = [(0x14, 0x40, 0x16), (0x44, 0x10, 0x46)]
 
 
 def test_a_jump_that_only_bad_runs_take() -> None:
-    good = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS)
-    bad = entered({0x10: 1, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS)
-    assert other_decisions(good, bad) == [OtherDecision(_PATH, 0x14, False, 0x40, 9)]
+    good = entered({0x10: 0, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
+    bad = entered({0x10: 0, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS, {})
+    assert other_decisions(good, bad) == [OtherDecision(_PATH, 0x14, False, 9)]
 
 
 def test_a_jump_that_good_runs_always_take() -> None:
-    good = entered({0x10: 1, 0x16: 0, 0x40: 2, 0x46: 3}, _JUMPS)
-    bad = entered({0x10: 1, 0x16: 7, 0x40: 2, 0x46: 3}, _JUMPS)
-    assert other_decisions(good, bad) == [OtherDecision(_PATH, 0x14, True, 0x16, 7)]
+    good = entered({0x10: 0, 0x16: 0, 0x40: 2, 0x46: 3}, _JUMPS, {})
+    bad = entered({0x10: 0, 0x16: 7, 0x40: 2, 0x46: 3}, _JUMPS, {})
+    assert other_decisions(good, bad) == [OtherDecision(_PATH, 0x14, True, 7)]
+
+
+def test_a_jump_over_what_good_runs_always_do() -> None:
+    # GIVEN that all runs enter what follows, whether they jump or not
+    good = entered({0x10: 1, 0x16: 2, 0x40: 3, 0x46: 4}, _JUMPS[:1], {0x14: (0, 2)})
+    bad = entered({0x10: 1, 0x16: 2, 0x40: 3, 0x46: 4}, _JUMPS[:1], {0x14: (8, 2)})
+    assert other_decisions(good, bad) == [OtherDecision(_PATH, 0x14, False, 8)]
+    assert other_decisions(bad, good) == []
 
 
 def test_code_that_good_runs_do_not_come_to_decides_nothing() -> None:
     # GIVEN a jump in a block that only bad runs enter
-    good = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS)
-    bad = entered({0x10: 1, 0x16: 2, 0x40: 9, 0x46: 12}, _JUMPS)
+    good = entered({0x10: 0, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
+    bad = entered({0x10: 0, 0x16: 2, 0x40: 9, 0x46: 12}, _JUMPS, {})
     assert [one.address for one in other_decisions(good, bad)] == [0x14]
 
 
 def test_what_bad_runs_no_longer_enter_is_none() -> None:
-    good = entered({0x10: 1, 0x16: 2, 0x40: 3, 0x46: 4}, _JUMPS)
-    bad = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS)
+    good = entered({0x10: 1, 0x16: 2, 0x40: 3, 0x46: 4}, _JUMPS, {})
+    bad = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     assert other_decisions(good, bad) == []
 
 
 def test_they_come_in_the_order_of_time() -> None:
     jumps = [*_JUMPS, (0x18, 0x60, 0x1A)]
-    good = entered({0x10: 1, 0x16: 2, 0x1A: 3, 0x40: 0, 0x46: 0, 0x60: 0}, jumps)
-    bad = entered({0x10: 1, 0x16: 2, 0x1A: 3, 0x40: 90, 0x46: 0, 0x60: 20}, jumps)
+    good = entered({0x10: 0, 0x16: 2, 0x1A: 3, 0x40: 0, 0x46: 0, 0x60: 0}, jumps, {})
+    bad = entered({0x10: 0, 0x16: 2, 0x1A: 3, 0x40: 90, 0x46: 0, 0x60: 20}, jumps, {})
     assert [one.address for one in other_decisions(good, bad)] == [0x18, 0x14]
 
 
 def test_other_builds_are_not_compared() -> None:
-    good = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS)
-    bad = entered({0x10: 1, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS, build_id="cd")
+    good = entered({0x10: 0, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
+    bad = entered({0x10: 0, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS, {}, build_id="cd")
     assert other_decisions(good, bad) == []

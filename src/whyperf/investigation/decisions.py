@@ -1,6 +1,6 @@
-"""Decisions that bad runs make otherwise: at the same jump, code runs next that never runs in good ones.
+"""Decisions that bad runs make otherwise: a conditional jump goes a way that it never goes in good ones.
 
-Found by noting the basic blocks of one good and one bad run of the same build. Whether one of them is the cause only
+Found by noting the ways of jumps in one good and one bad run of the same build. Whether one of them is the cause only
 forcing tells: they are tried in the order in which the bad run makes them, since what follows from one comes later.
 """
 
@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.observation.sites import ObservedSite
-from whyperf.debuginfo.probes.blocks import jumps_of
 from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.errors import WhyperfError
@@ -34,15 +35,12 @@ class OtherDecision:
     address: int
     taken_in_good: bool
     """It always is there, or never."""
-    block: int
-    """Which only bad runs enter; the jump leads there."""
     first_ns: int
-    """When the bad run entered it first."""
+    """When it went the other way in the bad run for the first time."""
 
 
 def other_decisions(good: EnteredBlocks, bad: EnteredBlocks) -> list[OtherDecision]:
-    """In the order in which the bad run makes them. Of jumps to the same new block, those that may not be the one that
-    led there are among them."""
+    """In the order in which the bad run makes them."""
     of_good = {(one.path, one.plan.build_id): one for one in good.modules}
     pairs = ((of_good.get((one.path, one.plan.build_id)), one) for one in bad.modules)
     found = (decision for mine, other in pairs if mine is not None for decision in _in_module(mine, other))
@@ -50,18 +48,10 @@ def other_decisions(good: EnteredBlocks, bad: EnteredBlocks) -> list[OtherDecisi
 
 
 def _in_module(good: ModuleBlocks, bad: ModuleBlocks) -> Iterator[OtherDecision]:
-    starts = bad.plan.patches["at"].tolist()
-    row = {at: number for number, at in enumerate(starts)}
-    in_good, times = good.first > 0, bad.first.tolist()
-    begins = bad.plan.patches["at"]
-    for jump in jumps_of(bad.plan):
-        own = int(begins.searchsorted(jump.address, "right")) - 1  # the block that ends in the jump
-        if own < 0 or not in_good[own] or not times[own]:
-            continue
-        taken, passed = row[jump.taken], row[jump.passed]
-        for new, old in ((taken, passed), (passed, taken)):
-            if times[new] and not in_good[new] and in_good[old]:
-                yield OtherDecision(bad.path, jump.address, new == passed, starts[new], times[new])
+    mine, its = good.ways, bad.ways
+    for old, new, first in ((mine.taken, mine.passed, its.passed), (mine.passed, mine.taken, its.taken)):
+        for row in np.flatnonzero((old > 0) & (new == 0) & (first > 0)).tolist():
+            yield OtherDecision(bad.path, int(its.address[row]), old is mine.taken, int(first[row]))
 
 
 def tried_decisions(

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.collect.observation.programs import compiled, functions
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.probes.blocks import jumps_of
 
 pytestmark = [
     pytest.mark.process,
@@ -65,7 +67,9 @@ def of_program(seen: EnteredBlocks, binary: Path) -> ModuleBlocks:
 def first_entered(seen: EnteredBlocks, binary: Path) -> dict[int, int]:
     module = of_program(seen, binary)
     return {
-        at: time for at, time in zip(module.plan.patches["at"].tolist(), module.first.tolist(), strict=True) if time
+        at: time
+        for at, time in zip(module.plan.patches["at"].tolist(), module.noted["entered"].tolist(), strict=True)
+        if time
     }
 
 
@@ -86,7 +90,29 @@ def test_the_same_blocks_as_by_single_steps(choices: Path, words: list[str]) -> 
     module = of_program(entered(choices, *words), choices)
     begins = module.plan.patches["at"].tolist()
     expected = set(stepped(choices, words)).intersection(begins)
-    assert {at for at, time in zip(begins, module.first.tolist(), strict=True) if time} == expected
+    assert {at for at, time in zip(begins, module.noted["entered"].tolist(), strict=True) if time} == expected
+
+
+@pytest.mark.parametrize("words", [[], ["abcabc"], ["ee", "dad", "zzzzzz", "accc"]])
+def test_the_same_ways_of_jumps_as_by_single_steps(choices: Path, words: list[str]) -> None:
+    # GIVEN jumps that the blocks tell of, and others whose own traps do
+    module = of_program(entered(choices, *words), choices)
+    jumps = jumps_of(module.plan)
+    assert {bool(one.asked) for one in jumps} == {True, False}
+    followed_by = set(pairwise(stepped(choices, words)))
+    assert gone(module) == {
+        (one.address, way)
+        for one in jumps
+        for way, leads in ((True, one.taken), (False, one.passed))
+        if (one.address, leads) in followed_by
+    }
+
+
+def gone(module: ModuleBlocks) -> set[tuple[int, bool]]:
+    """Jumps, and whether they were taken."""
+    ways = module.ways
+    both = ((True, ways.taken), (False, ways.passed))
+    return {(at, way) for way, first in both for at, time in zip(ways.address.tolist(), first, strict=True) if time}
 
 
 def test_blocks_are_in_the_order_in_which_they_were_entered(choices: Path) -> None:
@@ -99,6 +125,73 @@ def test_blocks_are_in_the_order_in_which_they_were_entered(choices: Path) -> No
 def test_status_is_the_programs(choices: Path) -> None:
     assert entered(choices, "zzzzzzzzzzzz" * 9).status == 0
     assert entered(choices, *["zzzzzzzzzzzz"] * 40).status == 3
+
+
+_CONDITIONS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#if defined(__x86_64__)
+#define TRY(name, jump)                                                                                              \
+    __attribute__((noinline)) static int name(long a, long b) {                                                      \
+        int passed = 0;                                                                                              \
+        __asm__ volatile("cmp %2, %1\n\t" jump " 1f\n\tincl %0\n1:" : "+r"(passed) : "r"(a), "r"(b) : "cc");        \
+        return passed;                                                                                               \
+    }
+#define ALL                                                                                                          \
+    X(o, "jo") X(no, "jno") X(b, "jb") X(ae, "jae") X(e, "je") X(ne, "jne") X(be, "jbe") X(a, "ja") X(s, "js")       \
+    X(ns, "jns") X(p, "jp") X(np, "jnp") X(l, "jl") X(ge, "jge") X(le, "jle") X(g, "jg")                             \
+    X(far_g, "jg 1f\n\tjmp 2f\n\t.skip 200, 0x90\n2: jg")
+#else
+#define TRY(name, jump)                                                                                              \
+    __attribute__((noinline)) static int name(long a, long b) {                                                      \
+        int passed = 0;                                                                                              \
+        __asm__ volatile("cmp %1, %2\n\t" jump " 1f\n\tadd %w0, %w0, 1\n1:"                                         \
+                         : "+r"(passed) : "r"(a), "r"(b) : "cc");                                                    \
+        return passed;                                                                                               \
+    }
+#define ALL                                                                                                          \
+    X(eq, "b.eq") X(ne, "b.ne") X(cs, "b.cs") X(cc, "b.cc") X(mi, "b.mi") X(pl, "b.pl") X(vs, "b.vs") X(vc, "b.vc")  \
+    X(hi, "b.hi") X(ls, "b.ls") X(ge, "b.ge") X(lt, "b.lt") X(gt, "b.gt") X(le, "b.le")                              \
+    X(z, "cbz %1,") X(nz, "cbnz %1,") X(wz, "cbz %w1,") X(wnz, "cbnz %w1,")                                          \
+    X(t0, "tbz %w1, 0,") X(tn0, "tbnz %w1, 0,") X(t63, "tbz %1, 63,") X(tn63, "tbnz %1, 63,")
+#endif
+#define X(name, jump) TRY(if_##name, jump)
+ALL
+#undef X
+int main(int argc, char **argv) {
+    long a = strtol(argv[argc - 2], 0, 0), b = strtol(argv[argc - 1], 0, 0);
+#define X(name, jump) printf(#name " %d\n", if_##name(a, b));
+    ALL
+    return 0;
+}
+"""
+_LEAST, _MOST = str(-(1 << 63)), str((1 << 63) - 1)
+
+
+@pytest.fixture(scope="module")
+def conditions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("conditions"), _CONDITIONS, name="conditions")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("0", "0"), ("1", "2"), ("2", "1"), ("-1", "1"), ("1", "-1"), (_LEAST, "1"), (_MOST, "-1"), ("4294967296", "3")],
+)
+def test_jumps_go_the_way_that_their_conditions_say(conditions: Path, one: str, other: str) -> None:
+    # GIVEN traps at jumps on all conditions, so that the processor does not decide
+    environment = dict(os.environ)
+    program = find_program([str(conditions), one, other], environment)
+    plain = subprocess.run([str(conditions), one, other], capture_output=True, text=True, check=True).stdout
+    seen = run_noting_blocks(program, lifecycle=Lifecycle(), environment=environment, capture_output=True)
+    module = of_program(seen, conditions)
+    passed = {name for name, count in map(str.split, plain.splitlines()) if count == "1"}
+    asked = {one.address for one in jumps_of(module.plan) if one.asked}
+    listed = subprocess.run(["nm", str(conditions)], capture_output=True, text=True, check=True).stdout
+    begins = sorted((int(row[0], 16), row[2]) for row in map(str.split, listed.splitlines()) if len(row) == 3)
+    names = {at: begins[bisect.bisect_right(begins, (at, "~")) - 1][1] for at in asked}
+    found = {names[at].removeprefix("if_") for at, taken in gone(module) if at in asked and not taken}
+    # THEN those that were seen to be passed are those that are
+    assert found & {name.split()[0] for name in plain.splitlines()} == passed
 
 
 _CHILDREN = r"""
@@ -239,7 +332,7 @@ def test_a_program_with_its_own_library_functions_runs_on(tmp_path: Path) -> Non
 
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
     choices = compiled(tmp_path, _CHOICES, "-g0", name="plain")
-    assert not any(len(one.first) for one in entered(choices, "abc").modules)
+    assert not any(len(one.noted) for one in entered(choices, "abc").modules)
 
 
 def test_every_block_begins_at_an_instruction_and_is_found_in_order(choices: Path) -> None:

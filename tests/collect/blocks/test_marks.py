@@ -28,15 +28,23 @@ _PLAN = PatchPlan(
 def content(
     *times: int, build_id: str = _BUILD_ID, checksum: int = 7, ended: int = 0, magic: bytes = b"WPBLOCKS"
 ) -> bytes:
-    head = struct.pack("<8sII20sIII", magic, 1, len(times), bytes.fromhex(build_id), 20, checksum, ended)
-    return head + struct.pack(f"<{len(times)}Q", *times)
+    """Of jumps that are taken, two passes before they are not."""
+    head = struct.pack("<8sII20sIII", magic, 2, len(times), bytes.fromhex(build_id), 20, checksum, ended)
+    marks = (struct.pack("<4Q", time, time and time + 1, time and time + 3, 2) for time in times)
+    return head + b"".join(marks)
 
 
 def read(folder: Path, *files: bytes) -> tuple[list[int], bool]:
     for number, file in enumerate(files):
         (folder / f"{number}.marks").write_bytes(file)
     found = read_marks(folder, {_BUILD_ID: _PLAN})
-    return found.first[_BUILD_ID].tolist() if _BUILD_ID in found.first else [], found.is_whole
+    marks = found.noted.get(_BUILD_ID)
+    if marks is None:
+        return [], found.is_whole
+    entered = marks["entered"].tolist()
+    for name, later in (("taken", 1), ("passed", 3)):
+        assert marks[name].tolist() == [time and time + later for time in entered]
+    return entered, found.is_whole
 
 
 def test_the_first_process_to_enter_a_block_counts(tmp_path: Path) -> None:

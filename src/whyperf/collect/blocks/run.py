@@ -1,14 +1,18 @@
-"""One run that notes its basic blocks."""
+"""One run that notes its basic blocks and the ways of its jumps."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from whyperf.collect import _session
-from whyperf.collect.blocks.marks import Times, read_marks
+from whyperf.collect.blocks.marks import Noted, read_marks
 from whyperf.collect.observation.run import check_observable
 from whyperf.collect.runs.unrecorded_run import UnrecordedRun, run_unrecorded
 from whyperf.collect.sampling.sampler import cache_folder, preloadable
@@ -16,13 +20,23 @@ from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.loaded_files import files_of
 from whyperf.collect.target.module_layers import is_system_library
 from whyperf.collect.target.program import Program
-from whyperf.debuginfo.probes.blocks import plan_blocks
+from whyperf.debuginfo.probes.blocks import Ways, plan_blocks
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
-_PLANS = "blocks-3"
+_PLANS = "blocks-4"
+
+
+@dataclass(frozen=True, eq=False)
+class JumpWays:
+    """When each conditional jump went each way first; 0: never. A jump with a trap of its own may have gone the other
+    way after the trap was taken out."""
+
+    address: npt.NDArray[np.uint32]
+    taken: npt.NDArray[np.uint64]
+    passed: npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +45,17 @@ class ModuleBlocks:
 
     path: Path
     plan: PatchPlan
-    first: Times
-    """For each block of the plan, when it was entered first; 0: never."""
+    noted: Noted
+    """For each patch of the plan a `MARK`."""
+
+    @cached_property
+    def ways(self) -> JumpWays:
+        at, jumps, first = self.plan.patches["at"], self.plan.sites, self.noted
+        own = first[np.searchsorted(at, jumps["address"]).clip(max=len(at) - 1)]
+        behind, led = (first["entered"][np.searchsorted(at, jumps[name])] for name in ("function", "target"))
+        asked = jumps["kind"]
+        taken = np.where(asked & Ways.TAKEN, own["taken"], led)
+        return JumpWays(jumps["address"], taken, np.where(asked & Ways.PASSED, own["passed"], behind))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +101,7 @@ def run_noting_blocks(
             raise KeyboardInterrupt
         marks = read_marks(out, {plan.build_id: plan for _, plan in planned})
     modules = (
-        ModuleBlocks(path, plan, marks.first[plan.build_id]) for path, plan in planned if plan.build_id in marks.first
+        ModuleBlocks(path, plan, marks.noted[plan.build_id]) for path, plan in planned if plan.build_id in marks.noted
     )
     return EnteredBlocks(tuple(modules), outcome.shell_status, marks.is_whole, outcome.failure)
 

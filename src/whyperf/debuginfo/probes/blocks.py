@@ -1,15 +1,19 @@
-"""Plans by which a program notes its basic blocks: a trap where each begins; and its conditional jumps.
+"""Plans by which a program notes its basic blocks and which ways its conditional jumps go: a trap where each block
+begins, and at jumps whose ways the blocks do not tell.
 
-A block begins where a function does, where a jump leads, and behind a jump or return. Only functions with lines are
-looked at: others could not be told, and what was not compiled may hold data. A function that is not understood is left
-alone: its instructions must end where it does, and whatever leads into it must meet one.
+A block begins where a function does, where a jump leads, and behind a jump or return. It tells that a jump led there
+if nothing else leads there. Only functions with lines are looked at: others could not be told, and what was not
+compiled may hold data. A function that is not understood is left alone: its instructions must end where it does, and
+whatever leads into it must meet one.
 """
 
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntFlag
 
 import numpy as np
 
@@ -18,6 +22,7 @@ from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64
 from whyperf.debuginfo.machines.machine import FlowStep, Machine, Row
+from whyperf.debuginfo.machines.x86_64.control import is_conditional
 from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.stretches import Stretch, bodies_of
 from whyperf.recording.schemas.call_tables import NotCounted
@@ -29,6 +34,13 @@ _STUB_BYTES = 16  # that nobody runs: a plan has stubs
 _TRAP_BYTES = {X86_64: 1, AARCH64: 4}
 
 
+class Ways(IntFlag):
+    """Of a conditional jump; native/blocks/ways.h has the same numbers."""
+
+    TAKEN = 1
+    PASSED = 2
+
+
 @dataclass(frozen=True)
 class ConditionalJump:
     address: int
@@ -36,6 +48,8 @@ class ConditionalJump:
     """The block that it leads to."""
     passed: int
     """The block behind it."""
+    asked: Ways
+    """What its own trap tells. Of the others, the blocks tell."""
 
 
 def plan_blocks(binary: Binary) -> PatchPlan | None:
@@ -46,13 +60,15 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
     image = Image(elf)
     read = _understood([_read(machine, image, body) for body in _apart(binary)])
     size = _TRAP_BYTES[machine]
-    leaders = sorted(_leaders(read))
+    leaders = _leaders(read)
+    jumps = list(_conditional(machine, image, read, leaders))
+    traps = dict.fromkeys(leaders, (size, Ways(0)))
+    traps |= {one.address: (one.passed - one.address, one.asked) for one in jumps if one.asked}
     patches = [
-        (address, 0, size, PatchKind.TRAP, image.read(address, size).ljust(OLD_BYTES, b"\0")) for address in leaders
+        (address, asked, of, PatchKind.TRAP, image.read(address, of).ljust(OLD_BYTES, b"\0"))
+        for address, (of, asked) in sorted(traps.items())
     ]
-    jumps = [
-        (one.address, -1, one.taken, one.passed, 0, NotCounted.COUNTED, 0) for one in _conditional(read, set(leaders))
-    ]
+    sites = [(one.address, -1, one.taken, one.passed, one.asked, NotCounted.COUNTED, 0) for one in jumps]
     return PatchPlan(
         elf.build_id,
         elf.machine,
@@ -61,13 +77,14 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
         np.zeros(0, np.uint32),
         np.zeros(0, INCREMENT),
         bytes(_STUB_BYTES),
-        np.array(jumps, SITE),
+        np.array(sites, SITE),
     )
 
 
 def jumps_of(plan: PatchPlan) -> list[ConditionalJump]:
     """Of a plan of blocks: its sites are conditional jumps."""
-    return [ConditionalJump(*one) for one in plan.sites[["address", "target", "function"]].tolist()]
+    named = plan.sites[["address", "target", "function", "kind"]].tolist()
+    return [ConditionalJump(address, taken, passed, Ways(asked)) for address, taken, passed, asked in named]
 
 
 def _apart(binary: Binary) -> Iterator[Stretch]:
@@ -85,8 +102,12 @@ class _Code:
     stretch: Stretch
     rows: list[Row]  # none: not understood
     starts: frozenset[int]
-    targets: frozenset[int]  # of direct jumps and calls
+    targets: list[int]  # of direct jumps and calls
     jumps: list[tuple[int, int, int | None, FlowStep]]  # address, end, target
+
+    @property
+    def has_table(self) -> bool:
+        return any(target is None and step is FlowStep.JUMP for _, _, target, step in self.jumps)
 
 
 def _read(machine: Machine, image: Image, stretch: Stretch) -> _Code:
@@ -96,16 +117,16 @@ def _read(machine: Machine, image: Image, stretch: Stretch) -> _Code:
     is_whole = len(content) == size and sum(row[1] for row in rows) == size
     if not is_whole or any(row[2] == ".byte" for row in rows):
         rows = []
-    jumps, targets = [], set()
+    jumps, targets = [], []
     for row in rows:
         found = branching_of(machine, row)
         if found is None:
             continue
         if found.target is not None:
-            targets.add(found.target)
+            targets.append(found.target)
         if not found.is_call:
             jumps.append((found.start, found.end, found.target, machine.step(row[2])))
-    return _Code(stretch, rows, frozenset(row[0] for row in rows), frozenset(targets), jumps)
+    return _Code(stretch, rows, frozenset(row[0] for row in rows), targets, jumps)
 
 
 def _understood(read: list[_Code]) -> list[_Code]:
@@ -128,8 +149,26 @@ def _leaders(read: list[_Code]) -> set[int]:
     return found & starts
 
 
-def _conditional(read: list[_Code], leaders: set[int]) -> Iterator[ConditionalJump]:
+def _conditional(machine: Machine, image: Image, read: list[_Code], leaders: set[int]) -> Iterator[ConditionalJump]:
+    ways_to = Counter(target for one in read for target in one.targets)
+    apart = _apart_from_before(read)
     for one in read:
+        has_table = one.has_table
         for address, end, target, step in one.jumps:
-            if step is FlowStep.BRANCH and target is not None and {target, end} <= leaders:
-                yield ConditionalJump(address, target, end)
+            if step is not FlowStep.BRANCH or target is None or not {target, end} <= leaders:
+                continue
+            if machine is X86_64 and not is_conditional(image.read(address, end - address)):
+                continue  # on a counter
+            asked = Ways(0)
+            if target not in apart or ways_to[target] > 1:
+                asked |= Ways.TAKEN
+            if has_table or ways_to[end]:
+                asked |= Ways.PASSED
+            yield ConditionalJump(address, target, end, asked)
+
+
+def _apart_from_before(read: list[_Code]) -> set[int]:
+    """Where only direct jumps lead."""
+    leaving = (FlowStep.JUMP, FlowStep.STOP)
+    found = {end for one in read if not one.has_table for _, end, _, step in one.jumps if step in leaving}
+    return found.difference(one.stretch.low for one in read)

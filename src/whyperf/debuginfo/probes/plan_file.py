@@ -27,7 +27,7 @@ SITE = np.dtype(
         ("counter", "<i4"),  # -1: not counted
         ("target", "<i8"),  # -1: unknown
         ("function", "<u4"),  # where its stretch of code starts; of a conditional jump, what follows it
-        ("kind", "u1"),  # a `CallKind`
+        ("kind", "u1"),  # a `CallKind`; of a conditional jump, the `Ways` that its own trap tells
         ("reason", "u1"),  # a `NotCounted`
         ("padding", "<u2"),
     ]

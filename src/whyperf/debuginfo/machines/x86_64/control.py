@@ -17,6 +17,7 @@ _PREFIXES = ("notrack ", "bnd ")
 _TRAPS = frozenset({"ud0", "ud1", "ud2", "hlt"})
 _STOPS = frozenset({"ret", "retf", "retfq", "iret", "iretd", "iretq"}) | _TRAPS
 _CALL = 0xE8  # and the distance in 4 bytes
+_TWO_BYTES = 0x0F
 _ALWAYS = frozenset({"jmp", "ljmp"})
 
 
@@ -44,6 +45,11 @@ def is_stop(mnemonic: str) -> bool:
 
 def is_trap(mnemonic: str) -> bool:
     return mnemonic in _TRAPS
+
+
+def is_conditional(content: bytes) -> bool:
+    """A jump on flags, without a prefix."""
+    return content[0] & 0xF0 == 0x70 or (content[0] == _TWO_BYTES and content[1] & 0xF0 == 0x80)
 
 
 @cache

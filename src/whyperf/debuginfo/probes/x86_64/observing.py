@@ -7,7 +7,7 @@ from functools import cached_property
 
 from whyperf.debuginfo.elf_files.elf import ElfFile
 from whyperf.debuginfo.image import Image
-from whyperf.debuginfo.machines.x86_64.control import instructions
+from whyperf.debuginfo.machines.x86_64.control import instructions, is_conditional
 from whyperf.debuginfo.probes.observed_places import DecidedJump, LoadedNumber, NotPlaced, SpreadNumber, Wanted
 from whyperf.debuginfo.probes.plan_file import OLD_BYTES, PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.x86_64.encoding import ENCODED, STACK_POINTER
@@ -86,7 +86,7 @@ class IntelObservingStubs(IntelPlanBuilder):
         self._go_back(content, at)
 
     def _put_decision(self, address: int, content: bytes, decided: DecidedJump) -> None:
-        if not _is_conditional(content):
+        if not is_conditional(content):
             raise NotPlaced("it is no conditional jump that can be rewritten")
         self._check_room(address, len(content))
         self._patch(address, content, decided.patch)
@@ -176,15 +176,11 @@ def _length_of(content: bytes, address: int) -> int:
     return 0 if first is None or first[2] == ".byte" else first[1]
 
 
-def _is_conditional(content: bytes) -> bool:
-    return content[0] & 0xF0 == 0x70 or (content[0] == _TWO_BYTES and content[1] & 0xF0 == 0x80)
-
-
 def _leaves(content: bytes) -> bool:
     bare = content[1:] if content[0] in _PREFIXES else content
     direct = bare[0] in (_CALL, _JUMP, _SHORT_JUMP) or bare[0] in _RETURNS
     pointers = (pointer_jump(0, content, is_call=call) for call in (True, False))
-    return direct or _is_conditional(bare) or any(isinstance(one, MovedInstruction) for one in pointers)
+    return direct or is_conditional(bare) or any(isinstance(one, MovedInstruction) for one in pointers)
 
 
 def _code_for(loaded: LoadedNumber | SpreadNumber) -> bytes:
