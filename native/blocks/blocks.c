@@ -9,13 +9,16 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "blocks/marks.h"
 #include "observation/registers.h"
 #include "observation/signals.h"
 #include "observation/traced.h"
 #include "observation/traps.h"
+#include "probes/code.h"
 #include "probes/environment.h"
 #include "probes/install.h"
 #include "probes/memory.h"
@@ -24,7 +27,7 @@
 
 static const char plans_variable[] = "WHYPERF_BLOCKS_PLANS=", out_variable[] = "WHYPERF_BLOCKS_OUT=";
 
-enum { MODULES = 256 };
+enum { MODULES = 256, MOST_WAITS = 100 };
 
 struct noted {
     _Atomic bool in; // all of the rest is valid, and the module loaded
@@ -40,6 +43,8 @@ static struct {
     char plans[PATH_MAX], out[PATH_MAX];
     struct noted modules[MODULES];
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Atomic int32_t handling; // threads that may make system calls to take a trap out
 
 static uint64_t now(void) {
     struct timespec time;
@@ -59,15 +64,15 @@ static const struct plan_patch *patch_at(const struct plan *plan, uintptr_t at) 
     return low < plan->header->patches && plan->patches[low].at == at ? &plan->patches[low] : NULL;
 }
 
-// A program may have as many files open as it may, and then its own memory cannot be opened as one.
+// For a process that cannot open its own memory as a file: it has as many files open as it may, or has given up its
+// rights. The page stays writable: another thread may be writing to it.
 static bool write_through_protection(uintptr_t at, const uint8_t *bytes, size_t size) {
     uintptr_t page = at & ~(uintptr_t)(PAGE - 1);
-    size_t span = whole_pages(at + size - page);
-    if (mprotect((void *)page, span, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    if (mprotect((void *)page, whole_pages(at + size - page), PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         return false;
     memcpy((void *)at, bytes, size);
-    __builtin___clear_cache((char *)at, (char *)at + size);
-    return mprotect((void *)page, span, PROT_READ | PROT_EXEC) == 0;
+    code_was_written((void *)at, size);
+    return true;
 }
 
 static bool put_back(const struct noted *noted, const struct plan_patch *patch) {
@@ -75,6 +80,16 @@ static bool put_back(const struct noted *noted, const struct plan_patch *patch) 
     uint8_t trap[PLAN_OLD_BYTES];
     install_patched(patch, &noted->installed, trap);
     return memory_overwrite(at, patch->old, trap, trap_bytes) || write_through_protection(at, patch->old, trap_bytes);
+}
+
+static bool note(const struct noted *noted, const struct plan_patch *patch) {
+    atomic_fetch_add(&handling, 1);
+    // First: what is called next may be the program's own, with traps in it. Before a filter, all are taken out.
+    bool done = sandbox_forbids_system_calls() || put_back(noted, patch);
+    atomic_fetch_sub(&handling, 1);
+    uint64_t never = 0;
+    atomic_compare_exchange_strong(&noted->marks->first[patch - noted->plan.patches], &never, now());
+    return done;
 }
 
 bool trap_handled(void *context) {
@@ -87,10 +102,7 @@ bool trap_handled(void *context) {
         const struct plan_patch *patch = patch_at(&one->plan, at - one->installed.bias);
         if (!patch)
             break;
-        // First: what is called next may be the program's own, with traps in it.
-        handled = put_back(one, patch);
-        uint64_t never = 0;
-        atomic_compare_exchange_strong(&one->marks->first[patch - one->plan.patches], &never, now());
+        handled = note(one, patch);
         go_on_at(context, at);
     }
     errno = saved_errno;
@@ -159,15 +171,34 @@ static void look(void) {
     errno = saved_errno;
 }
 
+static void take_out_all(const struct noted *noted) {
+    if (install_restore(&noted->plan, &noted->installed))
+        return;
+    const struct plan_patch *patches = noted->plan.patches;
+    for (uint32_t i = 0; i < noted->plan.header->patches; i++)
+        write_through_protection(noted->installed.bias + patches[i].at, patches[i].old, trap_bytes);
+}
+
+void traps_begin_in_child(void) {
+    atomic_store(&handling, 0);
+}
+
+void traps_wait_for_handlers(void) {
+    for (int i = 0; i < MOST_WAITS && atomic_load(&handling) > 0; i++)
+        syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 // Neither a filter for system calls nor whoever traces the process may meet a trap.
 static void leave_alone(void) {
     int saved_errno = errno;
-    if (!sandbox_forbids_system_calls())
+    if (!sandbox_forbids_system_calls()) {
         for (struct noted *one = this.modules; one < this.modules + MODULES; one++)
             if (atomic_load(&one->in)) {
                 atomic_store(&one->marks->ended, 1);
-                install_restore(&one->plan, &one->installed);
+                take_out_all(one);
             }
+        traps_wait_for_handlers();
+    }
     errno = saved_errno;
 }
 
@@ -190,6 +221,7 @@ static void after_fork_in_parent(void) {
 }
 
 static void after_fork_in_child(void) {
+    traps_begin_in_child();
     this.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
