@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -166,6 +167,17 @@ def test_what_a_killed_program_entered_is_known(children: Path) -> None:
     seen = entered(children, "killed")
     assert seen.status == 128 + signal.SIGKILL
     assert "with_mask" in entered_functions(seen, children)
+
+
+def test_where_there_is_no_room_for_marks_that_is_said(children: Path) -> None:
+    assert entered(children).is_whole
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40, hard))
+    try:
+        seen = entered(children)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert seen.status == 0 and seen.modules == () and not seen.is_whole
 
 
 _SANDBOX = r"""
