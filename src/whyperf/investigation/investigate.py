@@ -180,7 +180,6 @@ def _is_about_input(place: DecisionPlace, investigated: Investigated, known: Kno
         found = follow(start, investigated.subject, part, investigated.say, known)
     except WhyperfError:  # nothing is known of it
         return False
-    investigated.so_far.count(found.origin)
     return bool(found.origin.hops) and hands_on_input(found, 0)
 
 
