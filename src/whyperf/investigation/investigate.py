@@ -37,9 +37,7 @@ _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
     "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
 )
-_DEVICES_AT_RISK = (
-    "Runs with forced values were able to remove device files: /dev could not be made read-only for them ({why})."
-)
+_DEVICES_AT_RISK = "Forced runs can remove device files: /dev could not be made read-only for them ({why})."
 
 
 @dataclass(frozen=True)
