@@ -1,7 +1,7 @@
-"""Decisions that bad runs make otherwise: at the same jump, code runs next that never runs in good ones.
+"""Decisions: conditional jumps that lead the bad run to code that the good run never enters.
 
-Found by noting the basic blocks of one good and one bad run of the same build. Whether one of them is the cause only
-forcing tells: they are tried in the order in which the bad run makes them, since what follows from one comes later.
+The basic blocks of one good and one bad run of the same build show them. Only forcing shows whether one is the cause:
+they are tried in the order in which the bad run makes them, since what follows from one comes later.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPla
     """After two runs."""
     runs = []
     for kind, side in zip(("good", "bad"), investigated.sides, strict=True):
-        investigated.say(f"noting which code runs: {kind} run")
+        investigated.say(f"recording basic blocks: {kind} run")
         runs.append(run_noting_blocks(side.program, lifecycle=side.lifecycle, environment=side.environment))
         if (failure := runs[-1].failure) is not None:
             raise failure

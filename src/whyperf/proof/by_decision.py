@@ -1,7 +1,7 @@
-"""A trial by decision: conditional jumps of the bad run go the way that they always go in the good one.
+"""A trial by decision: conditional jumps of the bad run are forced to the branch that the good run always takes.
 
 Most of what differs between two runs follows from something else. Several jumps are forced at once: if that leaves the
-output as it is and removes nothing, none of them is the cause, and one run was enough to know.
+output as it is and removes nothing, none of them is the cause, and one run has shown it.
 """
 
 from __future__ import annotations

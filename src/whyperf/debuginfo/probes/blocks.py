@@ -1,8 +1,8 @@
 """Plans by which a program notes its basic blocks: a trap where each begins; and its conditional jumps.
 
-A block begins where a function does, where a jump leads, and behind a jump or return. Only functions with lines are
-looked at: others could not be told, and what was not compiled may hold data. A function that is not understood is left
-alone: its instructions must end where it does, and whatever leads into it must meet one.
+A block begins where a function does, where a jump leads, and behind a jump or return. Only functions with lines get
+traps: others could not be shown, and what was not compiled may hold data. A function that is not understood gets none:
+its instructions must end where it does, and whatever leads into it must meet one.
 """
 
 from __future__ import annotations
