@@ -1,11 +1,11 @@
-"""What do two inputs of one build do otherwise, and what does it cost to see it? For known cases with one build:
+"""In which branches do runs of two inputs differ, and what does it cost to find out? For known cases with one build:
 
     python -m bench.decisions            # the development set below
     python -m bench.decisions CASE ...
 
 Prints for each case how many blocks its program has, how many a bad run enters, how many conditional jumps lead bad
 runs to code that good ones never enter, how many of those are in a function with the mistake, and the CPU time of a run
-that notes blocks beside the plain one of the same round (median of the rounds).
+that notes blocks, divided by that of a plain run of the same round (median of the rounds).
 """
 
 from __future__ import annotations

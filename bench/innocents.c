@@ -32,7 +32,7 @@ static MADE long innocent_index(long x, long i) { return (i * 7 + x) % 97; }
 static MADE long innocent_flag(long x, long i) { return (x / 8 ^ i) & 3; }
 static MADE long innocent_length(long x, long i) { return x + i * i; }
 
-// Ways that only one of the two goes. The compiler knows nothing of `seen`, so that each is a jump of its own.
+// Branches that only one of the two runs takes. The compiler knows nothing of `seen`, so that each is a jump of its own.
 #define EITHER(limit)                                                                                                  \
     {                                                                                                                  \
         long seen = x;                                                                                                 \

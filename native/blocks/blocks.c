@@ -21,6 +21,7 @@
 #include "observation/signals.h"
 #include "observation/traced.h"
 #include "observation/traps.h"
+#include "probes/code.h"
 #include "probes/environment.h"
 #include "probes/install.h"
 #include "probes/memory.h"
@@ -29,7 +30,7 @@
 
 static const char plans_variable[] = "WHYPERF_BLOCKS_PLANS=", out_variable[] = "WHYPERF_BLOCKS_OUT=";
 
-enum { MODULES = 256, MOST_HITS = 64 };
+enum { MODULES = 256, MOST_HITS = 64, MOST_WAITS = 100 };
 
 struct noted {
     _Atomic bool in; // all of the rest is valid, and the module loaded
@@ -45,6 +46,8 @@ static struct {
     char plans[PATH_MAX], out[PATH_MAX];
     struct noted modules[MODULES];
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Atomic int32_t handling; // threads that may make system calls
 
 // A program may have its own clock_gettime(), with traps in it.
 static uint64_t now(void) {
@@ -65,15 +68,15 @@ static const struct plan_patch *patch_at(const struct plan *plan, uintptr_t at) 
     return low < plan->header->patches && plan->patches[low].at == at ? &plan->patches[low] : NULL;
 }
 
-// A program may have as many files open as it may, and then its own memory cannot be opened as one.
+// For a process that cannot open its own memory as a file: it has as many files open as it may, or has given up its
+// rights. The page stays writable: another thread may be writing to it.
 static bool write_through_protection(uintptr_t at, const uint8_t *bytes, size_t size) {
     uintptr_t page = at & ~(uintptr_t)(PAGE - 1);
-    size_t span = whole_pages(at + size - page);
-    if (mprotect((void *)page, span, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    if (mprotect((void *)page, whole_pages(at + size - page), PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         return false;
     memcpy((void *)at, bytes, size);
-    __builtin___clear_cache((char *)at, (char *)at + size);
-    return mprotect((void *)page, span, PROT_READ | PROT_EXEC) == 0;
+    code_was_written((void *)at, size);
+    return true;
 }
 
 static bool put_back(const struct noted *noted, const struct plan_patch *patch) {
@@ -94,7 +97,8 @@ static bool all_seen(const struct mark *mark, uint32_t asked) {
 }
 
 // False: the trap cannot be taken out.
-static bool went_on(struct noted *noted, const struct plan_patch *patch, uintptr_t at, ucontext_t *context) {
+static bool noted_and_went_on(const struct noted *noted, const struct plan_patch *patch, uintptr_t at,
+                              ucontext_t *context) {
     struct mark *mark = &noted->marks->of[patch - noted->plan.patches];
     struct way way;
     bool is_jump = patch->stub && way_of(patch, at, context, &way);
@@ -105,6 +109,17 @@ static bool went_on(struct noted *noted, const struct plan_patch *patch, uintptr
     bool stays = is_jump && !all_seen(mark, patch->stub) && atomic_fetch_add(&mark->hits, 1) + 1 < MOST_HITS;
     go_on_at(context, stays ? way.next : at);
     return stays || put_back(noted, patch);
+}
+
+// Before a filter for system calls, all traps are taken out.
+static bool went_on(const struct noted *noted, const struct plan_patch *patch, uintptr_t at, ucontext_t *context) {
+    atomic_fetch_add(&handling, 1);
+    bool is_filtered = sandbox_forbids_system_calls();
+    if (is_filtered)
+        go_on_at(context, at);
+    bool done = is_filtered || noted_and_went_on(noted, patch, at, context);
+    atomic_fetch_sub(&handling, 1);
+    return done;
 }
 
 bool trap_handled(void *context) {
@@ -185,15 +200,34 @@ static void look(void) {
     errno = saved_errno;
 }
 
+static void take_out_all(const struct noted *noted) {
+    if (install_restore(&noted->plan, &noted->installed))
+        return;
+    const struct plan_patch *patches = noted->plan.patches;
+    for (uint32_t i = 0; i < noted->plan.header->patches; i++)
+        write_through_protection(noted->installed.bias + patches[i].at, patches[i].old, trap_bytes);
+}
+
+void traps_begin_in_child(void) {
+    atomic_store(&handling, 0);
+}
+
+void traps_wait_for_handlers(void) {
+    for (int i = 0; i < MOST_WAITS && atomic_load(&handling) > 0; i++)
+        syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 // Neither a filter for system calls nor whoever traces the process may meet a trap.
 static void leave_alone(void) {
     int saved_errno = errno;
-    if (!sandbox_forbids_system_calls())
+    if (!sandbox_forbids_system_calls()) {
         for (struct noted *one = this.modules; one < this.modules + MODULES; one++)
             if (atomic_load(&one->in)) {
                 atomic_store(&one->marks->ended, 1);
-                install_restore(&one->plan, &one->installed);
+                take_out_all(one);
             }
+        traps_wait_for_handlers();
+    }
     errno = saved_errno;
 }
 
@@ -216,6 +250,7 @@ static void after_fork_in_parent(void) {
 }
 
 static void after_fork_in_child(void) {
+    traps_begin_in_child();
     this.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 

@@ -74,7 +74,7 @@ def test_a_decision_that_only_bad_runs_make_is_proven(
     assert (cause["function"], payer["function"]) == ("make_room", "work_out")
     (proof,) = cause["proofs"]
     assert (proof["finding"], proof["means"], proof["what"]) == ("proven", "decision", "if (full < limit)")
-    assert "in line" in proof["sentence"] and "never goes in good runs" in cause["why"]
+    assert "forced to the good run's branch" in proof["sentence"] and "the good run does not take" in cause["why"]
 
 
 def test_of_two_builds_functions_are_tried_before_calls_are_counted(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_too_little_time() -> None:
 
 
 def test_devices_that_forced_runs_could_remove_are_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    note = "Runs with forced values were able to remove device files: /dev could not be made read-only for them (why)."
+    note = "Forced runs can remove device files: /dev could not be made read-only for them (why)."
     for why, notes in (("why", [note]), ("", [])):
         monkeypatch.setattr(investigating, "why_not_read_only", lambda why=why: why)
         assert [one for one in _investigated(verdicts.difference(), None).notes if "/dev" in one] == notes

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from whyperf.collect.blocks.marks import MARK
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks
+from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.debuginfo.probes.blocks import Ways
 from whyperf.debuginfo.probes.plan_file import INCREMENT, PATCH, SITE, PatchPlan, PlanFlags
-from whyperf.investigation.decisions import OtherDecision, other_decisions
+from whyperf.investigation import decisions
+from whyperf.investigation.decisions import OtherDecision, other_decisions, tried_decisions
+from whyperf.investigation.so_far import SoFar
+from whyperf.investigation.subject import ProofBounds, Subject
+from whyperf.investigation.trials import Investigated
+from whyperf.origin.program_code import ProgramCode
 
 _PATH = Path("/bin/tool")
 
@@ -81,3 +91,40 @@ def test_other_builds_are_not_compared() -> None:
     good = entered({0x10: 0, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     bad = entered({0x10: 0, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS, {}, build_id="cd")
     assert other_decisions(good, bad) == []
+
+
+def _tried(monkeypatch: pytest.MonkeyPatch, *runs: EnteredBlocks, ends_in: float = 100.0) -> tuple[int, SoFar]:
+    """How many runs noted blocks, and what is known afterwards."""
+    made = iter(runs)
+    asked: list[object] = []
+
+    def run(program: Program, **_: object) -> EnteredBlocks:
+        asked.append(program)
+        return next(made)
+
+    monkeypatch.setattr(decisions, "run_noting_blocks", run)
+    program = Program("/bin/false", ("/bin/false",))
+    subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
+    so_far = SoFar()
+    bounds = ProofBounds(time.monotonic() + ends_in)
+    investigated = Investigated(subject, "cpu_s", bounds, lambda _what: None, so_far)
+    code = ProgramCode(_PATH, _PATH, Path("/nowhere"))
+    assert tried_decisions(code, investigated, lambda _place: False) == ()
+    return len(asked), so_far
+
+
+def test_no_decision_is_looked_for_where_no_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _tried(monkeypatch, ends_in=-1.0)[0] == 0
+
+
+def test_a_good_run_that_was_not_seen_to_its_end_shows_no_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
+    bad = entered({0x10: 1, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS, {})
+    asked, so_far = _tried(monkeypatch, replace(good, is_whole=False), bad)
+    assert asked == 2 and len(so_far.dead_ends) == 1 and "could not be observed" in so_far.dead_ends[0]
+
+
+def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
+    asked, so_far = _tried(monkeypatch, nothing, nothing)
+    assert asked == 2 and so_far.runs == 0 and not so_far.dead_ends

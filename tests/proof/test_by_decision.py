@@ -15,13 +15,16 @@ from tests.collect.observation.programs import compiled
 from whyperf.collect.blocks.run import run_noting_blocks
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
-from whyperf.collect.target.program import find_program
+from whyperf.collect.target.program import Program, find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
+from whyperf.proof import by_decision
 from whyperf.proof.by_decision import DecisionPlace, Effect, first_that_removes, prove_decision
-from whyperf.proof.rounds import ProofSide
+from whyperf.proof.rounds import ProofSide, Put, Trying
+from whyperf.proof.screening import Screened
 from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind, TrialRun
 
 
 @given(st.lists(st.sampled_from(["nothing", "removes", "breaks"]), max_size=12), st.integers(0, 40))
@@ -86,11 +89,13 @@ def place(code: ProgramCode, one: OtherDecision) -> DecisionPlace:
     return DecisionPlace(claim, ObservedSite(one.module, one.address), one.taken_in_good)
 
 
-def proof(cache: Path, good: str, bad: str, tmp_path: Path, *, without: str = "") -> Proof | None:
+def proof(
+    cache: Path, good: str, bad: str, tmp_path: Path, *, without: str = "", trying: Trying | None = None
+) -> Proof | None:
     of = sides(cache, good, bad)
     code = ProgramCode(cache, cache, tmp_path)
     places = [one for one in (place(code, other) for other in compared(*of)) if one.claim.function != without]
-    return prove_decision(*of, places, most_looks=10)
+    return prove_decision(*of, places, trying or Trying(), most_looks=10)
 
 
 @needs_gcc
@@ -111,6 +116,26 @@ def test_where_nothing_is_printed_nothing_is_proven(cache: Path, tmp_path: Path)
     found = proof(cache, "8 silent", "12 silent", tmp_path)
     assert found is not None and found.finding is ProofFinding.SUPPORTED and not found.is_settled
     assert "--output-file" in found.sentence
+
+
+@needs_gcc
+@pytest.mark.process
+def test_a_named_file_that_is_empty_or_not_written_proves_nothing(cache: Path, tmp_path: Path) -> None:
+    names = ("absent", "old")
+    (tmp_path / "old").write_text("from an earlier run")
+    os.utime(tmp_path / "old", (1, 1))
+    trying = Trying(output_files=tuple(tmp_path / name for name in names))
+    found = proof(cache, "8 silent", "12 silent", tmp_path, trying=trying)
+    assert found is not None and found.finding is ProofFinding.SUPPORTED, found
+
+
+@needs_gcc
+@pytest.mark.process
+def test_an_output_that_is_the_same_but_for_numbers_proves_no_decision(cache: Path, tmp_path: Path) -> None:
+    # GIVEN a program that prints a time: a count of what was left out could hide beside it
+    found = proof(cache, "8 timed", "12 timed", tmp_path)
+    assert found is not None and found.finding is ProofFinding.SUPPORTED, found
+    assert "in numbers" in found.sentence
 
 
 @needs_gcc
@@ -137,6 +162,50 @@ def test_a_decision_about_the_input_is_passed_over(cache: Path, tmp_path: Path) 
         return True
 
     assert prove_decision(*of, places, is_input=is_input, most_looks=10) is None and asked == ["make_room"]
+
+
+class _Screening:
+    """Forcing any decision alone removes everything."""
+
+    def __init__(self, _rounds: object) -> None:
+        pass
+
+    def has_excess(self) -> bool:
+        return True
+
+    def forced(self, _put: Put) -> Screened:
+        return Screened(TrialRun(1.0, 0), is_sound=True, share=1.0)
+
+
+def test_a_decision_in_the_same_line_of_another_file_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN four decisions about the input; two are the same line, and one is as far down in another file
+    monkeypatch.setattr(by_decision, "Screening", _Screening)
+    side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+    lines = [("a.c", 5), ("a.c", 5), ("b.c", 5), ("a.c", 6)]
+    places = [
+        DecisionPlace(
+            ProofClaim("f", "m", file, line, "x", "", "", means=ProofMeans.DECISION),
+            ObservedSite(Path("/m"), number),
+            taken_in_good=True,
+        )
+        for number, (file, line) in enumerate(lines)
+    ]
+    asked: list[int] = []
+
+    def is_input(one: DecisionPlace) -> bool:
+        asked.append(one.jump.address)
+        return True
+
+    assert prove_decision(side, side, places, is_input=is_input, most_looks=100) is None
+    assert asked == [0, 2, 3]
+
+
+def test_nothing_runs_where_no_time_is_left() -> None:
+    side = ProofSide(Program("/bin/false", ("/bin/false",)), Lifecycle(), {})
+    place = DecisionPlace(ProofClaim("f", "m", "a.c", 5, "x", "", ""), ObservedSite(Path("/m"), 1), taken_in_good=True)
+    made: list[TrialKind] = []
+    trying = Trying(budget_s=0.0, on_run=lambda kind, _number: made.append(kind))
+    assert prove_decision(side, side, [place], trying, most_looks=10) is None and made == []
 
 
 @needs_gcc

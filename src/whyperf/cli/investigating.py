@@ -42,7 +42,7 @@ def add_investigating(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=count,
         default=MOST_RUNS,
-        help="make at most N runs that follow and force values, beside those that look for decisions; a first trial "
+        help="make at most N runs that follow and force values, not counting those that force branches; a first trial "
         f"is always made (default {MOST_RUNS})",
     )
     parser.add_argument(

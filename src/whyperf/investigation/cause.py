@@ -37,14 +37,15 @@ def with_proofs(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
     settled = next((one for one in proofs if one.is_settled), None)
     if settled is None:
         return ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
-    why = f"{_difference(settled)}, and {payer.function} pays for what it makes."
+    pays_for = "it" if settled.means is ProofMeans.DECISION else "what it makes"
+    why = f"{_difference(settled)}, and {payer.function} pays for {pays_for}."
     followed = replace(payer, proofs=(settled,))
     return _led_by(verdict, payer, followed, settled, why, proof=settled)
 
 
 def _difference(proof: Proof) -> str:
     if proof.means is ProofMeans.DECISION:
-        return f"Here `{proof.what}` goes a way that it never goes in good runs"
+        return f"Here `{proof.what}` takes a branch that the good run does not take"
     if proof.means is not ProofMeans.VARIABLE:
         return "Its code differs between the two builds"
     values = f"{proof.bad}, was {proof.good}" if proof.bad else "different values in the two builds"

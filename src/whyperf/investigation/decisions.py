@@ -1,12 +1,12 @@
-"""Decisions that bad runs make otherwise: a conditional jump goes a way that it never goes in good ones.
+"""Decisions: conditional jumps of the bad run that take a branch that the good run never takes.
 
-Found by noting the ways of jumps in one good and one bad run of the same build. Whether one of them is the cause only
-forcing tells: they are tried in the order in which the bad run makes them, since what follows from one comes later.
+One good and one bad run of the same build note the branches of their jumps. Only forcing shows whether one is the
+cause: they are tried in the order in which the bad run makes them, since what follows from one comes later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,17 +14,17 @@ import numpy as np
 
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.observation.sites import ObservedSite
-from whyperf.debuginfo.slices.module import SourcePlace
 from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.errors import WhyperfError
 from whyperf.investigation.trials import Investigated
-from whyperf.origin.program_code import SYSTEM_SOURCES, ProgramCode
+from whyperf.origin.hops import own_place, statement
+from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.search import read_line
 from whyperf.proof.by_decision import DecisionPlace, prove_decision
 from whyperf.proof.sentences import ProofClaim
 
 _MOST_LOOKS = 10
-_MOST_TEXT = 60
+_NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,11 @@ def tried_decisions(
     """What forcing showed of the first that removes most of the excess; empty where none does. `is_input`: whether a
     decision is about a value that comes straight from outside, so that it only tells one input from the other."""
     so_far = investigated.so_far
+    if not investigated.bounds.left_s:
+        return ()
     try:
         places = _compared(code, investigated)
-        trying = investigated.trying("forcing decisions")
+        trying = investigated.trying_uncounted("forcing decisions")
         proof = prove_decision(
             *investigated.sides, places, trying, is_input=is_input, most_looks=_MOST_LOOKS, usual=so_far.usual
         )
@@ -76,25 +78,24 @@ def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPla
     """After two runs."""
     runs = []
     for kind, side in zip(("good", "bad"), investigated.sides, strict=True):
-        investigated.say(f"noting which code runs: {kind} run")
-        investigated.so_far.runs += 1
+        investigated.say(f"recording basic blocks: {kind} run")
         runs.append(run_noting_blocks(side.program, lifecycle=side.lifecycle, environment=side.environment))
         if (failure := runs[-1].failure) is not None:
             raise failure
+    if not runs[0].is_whole:
+        raise WhyperfError(_NOT_WHOLE)
     return [_place(code, one) for one in other_decisions(*runs)]
 
 
 def _place(code: ProgramCode, decision: OtherDecision) -> DecisionPlace:
-    module = code.module(decision.module)
-    places = module.places(decision.address)
-    own = _own(places)
+    own = own_place(code.module(decision.module).places(decision.address))
     return DecisionPlace(
         ProofClaim(
             own.function,
             decision.module.name,
             own.file,
             own.line,
-            _shortened(read_line(own.file, own.line)) or f"the jump at {decision.address:#x}",
+            statement(read_line(own.file, own.line)) or f"the jump at {decision.address:#x}",
             "",
             "",
             means=ProofMeans.DECISION,
@@ -102,14 +103,3 @@ def _place(code: ProgramCode, decision: OtherDecision) -> DecisionPlace:
         ObservedSite(decision.module, decision.address),
         decision.taken_in_good,
     )
-
-
-def _own(places: Sequence[SourcePlace]) -> SourcePlace:
-    """The innermost function that is the program's own: not one of a system's header."""
-    own = (one for one in places if not one.file.startswith(SYSTEM_SOURCES))
-    return next(own, places[0] if places else SourcePlace("", "", 0))
-
-
-def _shortened(source: str) -> str:
-    text = source.partition("//")[0].partition("/*")[0].strip().rstrip("{").rstrip()
-    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT].rstrip()}..."

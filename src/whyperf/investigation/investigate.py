@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -32,14 +31,13 @@ _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _LOST = (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS)
 _PART = 0.4  # of the time that is left, for one chain
+_FOR_VALUES = 0.5  # of the time that is left, where decisions are tried as well
 _RUNS_OF_INPUT = 8  # to see whether a decision is about the input
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
     "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
 )
-_DEVICES_AT_RISK = (
-    "Runs with forced values were able to remove device files: /dev could not be made read-only for them ({why})."
-)
+_DEVICES_AT_RISK = "Forced runs can remove device files: /dev could not be made read-only for them ({why})."
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,8 @@ def investigate(
     if is_settled(functions):
         return with_proofs(verdict, functions)
     chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
-    investigated = Investigated(subject, measure, bounds, say, so_far)
+    of_values = bounds if subject.has_two_builds else bounds.part(_FOR_VALUES)
+    investigated = Investigated(subject, measure, of_values, say, so_far)
     try:
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
@@ -106,7 +105,8 @@ def investigate(
     best = max(chains, key=lambda one: one.worth, default=None)
     decided: tuple[Proof, ...] = ()
     if not subject.has_two_builds and not (best is not None and best.is_proven):
-        decided = tried_decisions(known.code, investigated, lambda place: _is_about_input(place, investigated, known))
+        deciding = replace(investigated, bounds=bounds)
+        decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
     if so_far.ran_out and not (best is not None and best.is_proven):
@@ -161,7 +161,7 @@ def follow(
         subject.bad,
         lifecycles=subject.lifecycles,
         environment=subject.environment,
-        budget_s=max(0.0, bounds.ends - time.monotonic()),
+        budget_s=bounds.left_s,
         most_runs=bounds.runs,
         progress=say,
         deep=bounds.deep,
@@ -173,14 +173,12 @@ def follow(
 def _is_about_input(place: DecisionPlace, investigated: Investigated, known: KnownPrograms) -> bool:
     """Whether what it compares is handed on as it came from outside."""
     claim, bounds = place.claim, investigated.bounds
-    ends = time.monotonic() + _PART * max(0.0, bounds.ends - time.monotonic())
-    part = ProofBounds(ends, _RUNS_OF_INPUT)
+    part = replace(bounds.part(_PART), runs=_RUNS_OF_INPUT, deep=False)
     try:
         start = start_at_line(place.jump.module, claim.file, claim.line)
         found = follow(start, investigated.subject, part, investigated.say, known)
     except WhyperfError:  # nothing is known of it
         return False
-    investigated.so_far.count(found.origin)
     return bool(found.origin.hops) and hands_on_input(found, 0)
 
 
@@ -188,8 +186,8 @@ def _telling_first(
     starts: list[Beginning], subject: Subject, bounds: ProofBounds, say: Say, known: KnownPrograms
 ) -> tuple[list[Beginning], int]:
     """Those whose values differ before those whose values do not; and how many runs it took to tell."""
-    left = bounds.ends - time.monotonic()
-    if len(starts) < 2 or left <= 0:
+    left = bounds.left_s
+    if len(starts) < 2 or not left:
         return starts, 0
     targets = Targets((subject.good, subject.bad), subject.lifecycles, subject.environment)
     limits, observing = Bounds(bounds.runs, bounds.ends, left), Observing(observe, say)
@@ -208,15 +206,14 @@ def _chains(starts: Iterable[Beginning], investigated: Investigated, known: Know
     few, runs = _telling_first(few, subject, bounds, say, known)
     so_far.runs += runs
     for beginning in few:
-        left = bounds.ends - time.monotonic()
-        if left <= 0:
+        if not bounds.left_s:
             so_far.dead_ends.append("There was no time left to follow one.")
             return
         if not so_far.has_room_for_a_chain():
             so_far.dead_ends.append("There were no runs left to follow one.")
             return
         try:
-            part = ProofBounds(time.monotonic() + _PART * left, so_far.left, bounds.deep)
+            part = replace(bounds.part(_PART), runs=so_far.left)
             found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             so_far.dead_ends.append(error.sentence)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyperf.collect.setup.lifecycle import Lifecycle
@@ -35,6 +36,14 @@ class ProofBounds:
     ends: float  # by the monotonic clock
     runs: int = MOST_RUNS  # that follow and force values, all together
     deep: bool = False  # runs under Valgrind are allowed
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.ends - time.monotonic())
+
+    def part(self, share: float) -> ProofBounds:
+        """Of the time that is left."""
+        return replace(self, ends=time.monotonic() + share * self.left_s)
 
 
 Say = Callable[[str], None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -43,8 +42,7 @@ class Investigated:
         return self._trying(lambda kind, number: self._say_run(what, kind, number))
 
     def _trying(self, told: Callable[[TrialKind, int], None]) -> Trying:
-        left = max(0.0, self.bounds.ends - time.monotonic())
-        return Trying(self.measure, self.subject.output_files, budget_s=left, on_run=told)
+        return Trying(self.measure, self.subject.output_files, budget_s=self.bounds.left_s, on_run=told)
 
     def _say_run(self, what: str, kind: TrialKind, number: int) -> None:
         self.say(f"{what}: {kind.value} run {number + 1}")

@@ -82,12 +82,17 @@ def _place(step: TrailStep) -> SourcePlace:
     """The innermost function that is not of a system's header."""
     module = step.at.module
     places = module.places(step.at.address)
-    own = [one for one in places if not one.file.startswith(SYSTEM_SOURCES)]
     if step.changed is not None:
         return step.changed
     if step.is_at_entry:
         return module.declared(step.at.address) or SourcePlace("", "", 0)
-    return (own or places or [SourcePlace("", "", 0)])[0]
+    return own_place(places)
+
+
+def own_place(places: Sequence[SourcePlace]) -> SourcePlace:
+    """Of the places of one instruction, the innermost that is not in a system's header."""
+    own = (one for one in places if not one.file.startswith(SYSTEM_SOURCES))
+    return next(own, places[0] if places else SourcePlace("", "", 0))
 
 
 def _repeats(before: Grouped, step: TrailStep, place: SourcePlace) -> bool:
@@ -160,10 +165,10 @@ def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
         return f"{step.name or place.function}()"
     if not step.name and source.startswith("return ") and step.kind is not HopKind.VARIABLE:
         return f"{place.function}()"
-    return step.name or _statement(source)
+    return step.name or statement(source)
 
 
-def _statement(source: str) -> str:
+def statement(source: str) -> str:
     """Without comment and the type of what it declares, and no longer than reads well."""
     plain = source.partition("//")[0].partition("/*")[0].strip().rstrip(";{ ").strip()
     plain = _DECLARED_TYPE.sub("", plain)

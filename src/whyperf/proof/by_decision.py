@@ -1,7 +1,7 @@
-"""A trial by decision: conditional jumps of the bad run go the way that they always go in the good one.
+"""A trial by decision: conditional jumps of the bad run are forced to the branch that the good run always takes.
 
 Most of what differs between two runs follows from something else. Several jumps are forced at once: if that leaves the
-output as it is and removes nothing, none of them is the cause, and one run was enough to know.
+output as it is and removes nothing, none of them is the cause, and one run has shown it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from whyperf.collect.observation.run import NOTHING_PRINTED
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.proof.guards import Checked
 from whyperf.proof.judging import ProofJudgement
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
+from whyperf.proof.rounds import (
+    NotPutError,
+    ProofRounds,
+    ProofSide,
+    Put,
+    Trying,
+    UsualRuns,
+    not_testable,
+    proof_of,
+    wrote_nothing,
+)
 from whyperf.proof.screening import Screening
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind, TrialRun
@@ -61,7 +70,7 @@ def prove_decision(
 
     rounds = ProofRounds(good, bad, trying, put, usual=usual)
     screening = Screening(rounds)
-    if not places or not screening.has_excess():
+    if not places or rounds.is_time_up or not screening.has_excess():
         return None
 
     def effect(numbers: Sequence[int]) -> Effect | None:
@@ -79,23 +88,31 @@ def prove_decision(
 
     left = list(range(len(places)))
     while (first := first_that_removes(left, effect)) is not None and is_input(places[first]):
-        left = [one for one in left if one > first and places[one].claim.line != places[first].claim.line]
+        left = [one for one in left if one > first and not _same_line(places[one], places[first])]
     if first is None:
         return None
     chosen.append(places[first])
     claim = places[first].claim
     try:
-        judgement = _unless_silent(rounds.judged(), rounds.runs[TrialKind.BAD])
+        judgement = _if_checked(rounds.judged(), rounds.runs[TrialKind.BAD])
     except NotPutError as error:
         return not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
     return proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement))
 
 
-def _unless_silent(judgement: ProofJudgement, usual: Sequence[TrialRun]) -> ProofJudgement:
-    """A decision that is forced may leave out work: where nothing is printed, nobody would notice."""
-    if judgement.finding is ProofFinding.PROVEN and all(run.output == NOTHING_PRINTED for run in usual):
-        return replace(judgement, finding=ProofFinding.SUPPORTED, checked=Checked.SILENT)
-    return judgement
+def _same_line(one: DecisionPlace, other: DecisionPlace) -> bool:
+    return (one.claim.file, one.claim.line) == (other.claim.file, other.claim.line)
+
+
+def _if_checked(judgement: ProofJudgement, usual: Sequence[TrialRun]) -> ProofJudgement:
+    """A forced decision may leave out work: it is proven only if every byte of some output is the same."""
+    if judgement.finding is not ProofFinding.PROVEN:
+        return judgement
+    is_silent = all(wrote_nothing(run) for run in usual)
+    checked = Checked.SILENT if is_silent else judgement.checked
+    if checked is Checked.OUTPUT:
+        return judgement
+    return replace(judgement, finding=ProofFinding.SUPPORTED, checked=checked)
 
 
 def first_that_removes(numbers: Sequence[int], effect: Callable[[Sequence[int]], Effect | None]) -> int | None:

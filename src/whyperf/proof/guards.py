@@ -41,7 +41,7 @@ class Checked(Enum):
     OUTPUT = "output"
     SHAPE = "shape"  # only the output without its numbers is the same in every bad run
     NOTHING = "nothing"
-    SILENT = "silent"  # nothing is printed, and no file was named
+    SILENT = "silent"  # nothing is printed or written into a file that was named
 
 
 def stopped_by_guard(runs: Runs) -> GuardReason | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyperf.collect.observation.run import digest, observe
+from whyperf.collect.observation.run import DIGEST_OF_NOTHING, digest, observe
 from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program
@@ -29,6 +29,7 @@ _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal
 _BY_US = ("driver", "for")
 _PATIENCE, _LEAST_PATIENCE_S = 6.0, 10.0
 _CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
+_BETWEEN, _OLD = ":", "old"  # digests; of a file that is left from an earlier run
 UsualRuns = dict[TrialKind, list[TrialRun]]
 """Good and bad runs as they are, which all trials of a kind compare with."""
 
@@ -182,7 +183,7 @@ class ProofRounds:
 
     def _run(self, seen: Observed, side: ProofSide, began: int) -> TrialRun:
         amount = amount_of(seen, self._trying.measure)
-        files = "".join(f":{_written(path, began)}" for path in self._trying.output_files)
+        files = "".join(f"{_BETWEEN}{_written(path, began)}" for path in self._trying.output_files)
         return TrialRun(
             amount=math.nan if amount is None else amount,
             status=seen.status,
@@ -230,7 +231,12 @@ def _written(path: Path, began: int) -> str:
         is_new = path.stat().st_mtime_ns >= began - _CLOCK_STEP_NS
     except OSError:
         return ""
-    return digest(path) if is_new else "old"
+    return digest(path) if is_new else _OLD
+
+
+def wrote_nothing(run: TrialRun) -> bool:
+    """Neither to its streams nor into a file that was named."""
+    return {*run.output.split(_BETWEEN)} <= {DIGEST_OF_NOTHING, "", _OLD}
 
 
 def proof_of(claim: ProofClaim, judgement: ProofJudgement, runs: int, measure: str, sentence: str) -> Proof:

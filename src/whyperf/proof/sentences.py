@@ -82,9 +82,9 @@ def _spread_words(claim: ProofClaim) -> _Words:
 def _decision_words(claim: ProofClaim) -> _Words:
     where = f" in line {claim.line}" if claim.line else ""
     return _Words(
-        f"with `{claim.what}`{where} deciding as in good runs in the bad run",
-        "writing its jump once more as it is",
-        "deciding as in bad runs in the good run",
+        f"with `{claim.what}`{where} forced to the good run's branch in the bad run",
+        "rewriting its jump unchanged",
+        "forcing the bad run's branch in the good run",
         "decision is forced",
     )
 
@@ -191,7 +191,7 @@ def _checked(checked: Checked) -> str:
     if checked is Checked.SHAPE:
         return " Its output differs from run to run in numbers; the rest of it is the same."
     if checked is Checked.SILENT:
-        return " It prints nothing that would show that the same work was done: name what it writes by --output-file."
+        return " It prints nothing that shows that the same work was done: name its output files with --output-file."
     if checked is Checked.NOTHING:
         return " Its output differs from run to run, so nothing shows that the same work was done."
     return ""

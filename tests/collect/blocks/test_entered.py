@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -261,6 +262,17 @@ def test_what_a_killed_program_entered_is_known(children: Path) -> None:
     assert "with_mask" in entered_functions(seen, children)
 
 
+def test_where_there_is_no_room_for_marks_that_is_said(children: Path) -> None:
+    assert entered(children).is_whole
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40, hard))
+    try:
+        seen = entered(children)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert seen.status == 0 and seen.modules == () and not seen.is_whole
+
+
 _SANDBOX = r"""
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -287,6 +299,83 @@ def test_from_a_sandbox_on_nothing_is_noted_and_that_is_said(tmp_path: Path) -> 
     found = entered_functions(seen, sandbox)
     assert seen.status == 0 and not seen.is_whole
     assert "before" in found and "after" not in found
+
+
+_MANY = 2000
+_RUSH = (
+    r"""
+#define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { THREADS = 4 };
+static volatile int go;
+"""
+    + "".join(f'static void f{n}(void) {{ __asm__ volatile("" ::: "memory"); }}\n' for n in range(_MANY))
+    + f"static void (*const all[])(void) = {{{','.join(f'f{n}' for n in range(_MANY))}}};"
+    + r"""
+static void *run(void *unused) {
+    while (!go) {}
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i]();
+    return unused;
+}
+// Opening a file ends every thread from then on.
+static int open_no_more(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog filter = {4, code};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
+}
+int main(int argc, char **argv) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], 0, run, 0);
+    if (argc > 2)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
+    go = 1;
+    if (strcmp(argv[1], "free")) {
+        usleep((unsigned)atoi(argv[1]));
+        if (open_no_more())
+            return 1;
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def rush(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Threads that enter many blocks side by side."""
+    return compiled(tmp_path_factory.mktemp("rush"), _RUSH, "-pthread", name="rush")
+
+
+def test_threads_of_a_program_that_can_open_no_files_survive_their_traps(rush: Path) -> None:
+    seen = entered(rush, "free", "no files")
+    assert seen.status == 0 and seen.is_whole
+    assert len(entered_functions(seen, rush)) > _MANY
+
+
+@pytest.mark.parametrize("files", [(), ("no files",)])
+def test_no_thread_meets_the_sandbox_in_its_trap(rush: Path, files: tuple[str, ...]) -> None:
+    # GIVEN a filter for all threads, at any moment between their blocks
+    for microseconds in range(0, 5000, 500):
+        seen = entered(rush, str(microseconds), *files)
+        assert seen.status == 0 and not seen.is_whole, microseconds
 
 
 _OWN_LIBRARY = r"""

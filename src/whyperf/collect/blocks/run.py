@@ -64,7 +64,7 @@ class EnteredBlocks:
     status: int
     """As the shell counts."""
     is_whole: bool
-    """Every process was looked at until it ended."""
+    """As far as is known, every file was looked at in every process until it ended."""
     failure: WhyperfError | None = None
     """Why the program did not get its whole load."""
 
@@ -100,10 +100,11 @@ def run_noting_blocks(
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         marks = read_marks(out, {plan.build_id: plan for _, plan in planned})
-    modules = (
+    modules = tuple(
         ModuleBlocks(path, plan, marks.noted[plan.build_id]) for path, plan in planned if plan.build_id in marks.noted
     )
-    return EnteredBlocks(tuple(modules), outcome.shell_status, marks.is_whole, outcome.failure)
+    is_whole = marks.is_whole and len(modules) == len(planned)
+    return EnteredBlocks(modules, outcome.shell_status, is_whole, outcome.failure)
 
 
 def _planned(program: Program, environment: Mapping[str, str]) -> list[tuple[Path, PatchPlan]]:

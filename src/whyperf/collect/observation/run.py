@@ -33,8 +33,7 @@ from whyperf.recording.layout import OUTPUT
 
 _BLOCK = 1 << 20
 _DIGITS = 16
-NOTHING_PRINTED = hashlib.sha256().hexdigest()[:_DIGITS]
-"""As digests are of a run's output."""
+DIGEST_OF_NOTHING = hashlib.sha256().hexdigest()[:_DIGITS]
 _OWN_TRAPS = {b"\xff Go buildinf:": "a Go program", b"\0__tsan_init\0": "built with ThreadSanitizer"}
 _NUMBER = re.compile(rb"[0-9.]+")  # character by character: where blocks end does not matter
 _OTHER_ADDRESSES = "Addresses differ from run to run: this system does not let that be changed."

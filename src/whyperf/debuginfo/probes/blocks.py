@@ -1,10 +1,10 @@
 """Plans by which a program notes its basic blocks and which ways its conditional jumps go: a trap where each block
 begins, and at jumps whose ways the blocks do not tell.
 
-A block begins where a function does, where a jump leads, and behind a jump or return. It tells that a jump led there
-if nothing else leads there. Only functions with lines are looked at: others could not be told, and what was not
-compiled may hold data. A function that is not understood is left alone: its instructions must end where it does, and
-whatever leads into it must meet one.
+A block begins where a function does, where a jump leads, and behind a jump or return. It shows that a jump led there
+if nothing else leads there. Only functions with lines get traps: others could not be shown, and what was not compiled
+may hold data. A function that is not understood gets none: its instructions must end where it does, and whatever leads
+into it must meet one.
 """
 
 from __future__ import annotations

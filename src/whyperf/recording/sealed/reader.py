@@ -29,9 +29,8 @@ from whyperf.recording.sealed.writer import table_file
 # Tables that grow with the run's length. They are let go as soon as nobody uses them: many recordings may be open.
 _LONG = frozenset({"samples", "values", "events"})
 
-
-_MOST = float(1 << 62)
-"""Of what is counted in tables; squares of it are numbers too."""
+_MOST_BITS = 62
+"""Of what is counted in tables: squares of it do not overflow."""
 
 # Tables that every deep recording of a phase has.
 _DEEP = {"sketch": ("sites", "calls", "fanouts"), "zoom": ("sites", "regions", "executions", "dependences")}
@@ -242,8 +241,8 @@ def _broken(column: Column, values: npt.NDArray[Any], first: int, rows_in: Calla
         yield f"{name} holds kinds that do not exist"
     if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
         yield f"{name} holds what is no number"
-    if np.issubdtype(values.dtype, np.floating) and np.abs(values).max() > _MOST:
-        yield f"{name} holds numbers that nobody can have counted"
+    if np.issubdtype(values.dtype, np.floating) and np.abs(values).max() > 2**_MOST_BITS:
+        yield f"{name} holds numbers above 2^{_MOST_BITS}"
     if column.least is not None and values.min() < column.least:
         yield f"{name} holds numbers below {column.least}"
 
