@@ -32,12 +32,11 @@ static MADE long innocent_index(long x, long i) { return (i * 7 + x) % 97; }
 static MADE long innocent_flag(long x, long i) { return (x / 8 ^ i) & 3; }
 static MADE long innocent_length(long x, long i) { return x + i * i; }
 
-// Branches that only one of the two runs takes. The compiler knows nothing of `seen`, so that each is a jump of its own.
+// Branches that only one of the two runs takes, each in a function of its own: in one function, the compiler would copy a
+// comparison behind both branches of the one before, and no run would pass the other's copy.
 #define EITHER(limit)                                                                                                  \
-    {                                                                                                                  \
-        long seen = x;                                                                                                 \
-        __asm__ volatile("" : "+r"(seen));                                                                             \
-        if (seen > (limit)) {                                                                                          \
+    static MADE void innocent_ways_##limit(long x) {                                                                   \
+        if (x > (limit)) {                                                                                             \
             __asm__ volatile("");                                                                                      \
             innocent_sink += (limit);                                                                                  \
         } else {                                                                                                       \
@@ -45,10 +44,11 @@ static MADE long innocent_length(long x, long i) { return x + i * i; }
             innocent_sink -= (limit);                                                                                  \
         }                                                                                                              \
     }
-static MADE void innocent_ways(long x) {
-    EITHER(8) EITHER(10) EITHER(12) EITHER(14) EITHER(16) EITHER(18)
-    EITHER(20) EITHER(22) EITHER(24) EITHER(26) EITHER(28) EITHER(30)
-}
+#define EVERY_LIMIT(each)                                                                                              \
+    each(8) each(10) each(12) each(14) each(16) each(18) each(20) each(22) each(24) each(26) each(28) each(30)
+#define CALLED(limit) innocent_ways_##limit(x);
+EVERY_LIMIT(EITHER)
+static void innocent_ways(long x) { EVERY_LIMIT(CALLED) }
 
 static MADE void innocent_use(long x) { innocent_sink += x; }
 
