@@ -21,6 +21,7 @@ from whyperf.origin.hops import own_place, statement
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.search import read_line
 from whyperf.proof.by_decision import DecisionPlace, prove_decision
+from whyperf.proof.rounds import ProofSide
 from whyperf.proof.sentences import ProofClaim
 
 _MOST_LOOKS = 10
@@ -76,15 +77,22 @@ def tried_decisions(
 
 def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPlace]:
     """After two runs."""
-    runs = []
-    for kind, side in zip(("good", "bad"), investigated.sides, strict=True):
-        investigated.say(f"recording basic blocks: {kind} run")
-        runs.append(run_noting_blocks(side.program, lifecycle=side.lifecycle, environment=side.environment))
-        if (failure := runs[-1].failure) is not None:
-            raise failure
-    if not runs[0].is_whole:
+    good, bad = (
+        _noted(kind, side, investigated) for kind, side in zip(("good", "bad"), investigated.sides, strict=True)
+    )
+    if not good.is_whole:
         raise WhyperfError(_NOT_WHOLE)
-    return [_place(code, one) for one in other_decisions(*runs)]
+    return [_place(code, one) for one in other_decisions(good, bad)]
+
+
+def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlocks:
+    investigated.say(f"noting branches: {kind} run")
+    seen = run_noting_blocks(
+        side.program, lifecycle=side.lifecycle, environment=side.environment, seconds=investigated.bounds.left_s
+    )
+    if seen.failure is not None:
+        raise seen.failure
+    return seen
 
 
 def _place(code: ProgramCode, decision: OtherDecision) -> DecisionPlace:

@@ -19,6 +19,7 @@ from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_b
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.probes.blocks import jumps_of
+from whyperf.errors import WhyperfError
 
 pytestmark = [
     pytest.mark.process,
@@ -126,6 +127,14 @@ def test_blocks_are_in_the_order_in_which_they_were_entered(choices: Path) -> No
 def test_status_is_the_programs(choices: Path) -> None:
     assert entered(choices, "zzzzzzzzzzzz" * 9).status == 0
     assert entered(choices, *["zzzzzzzzzzzz"] * 40).status == 3
+
+
+def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    endless = compiled(tmp_path, "int main(void) { for (volatile long i = 0;; i++) ; }", name="endless")
+    environment = dict(os.environ)
+    program = find_program([str(endless)], environment)
+    with pytest.raises(WhyperfError, match="ran longer than the time"):
+        run_noting_blocks(program, lifecycle=Lifecycle(), environment=environment, seconds=0.5)
 
 
 _CONDITIONS = r"""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -75,15 +76,17 @@ def run_noting_blocks(
     lifecycle: Lifecycle,
     environment: Mapping[str, str],
     capture_output: bool = True,
+    seconds: float = math.inf,
     on_tick: Callable[[], None] = lambda: None,
 ) -> EnteredBlocks:
     """Of functions with lines, in the program itself and the libraries that it is linked with, but for the system's.
 
-    WhyperfError where nothing can be loaded into the program.
+    WhyperfError where nothing can be loaded into the program, and where the run takes longer than `seconds`.
     """
     check_observable(program)
     preloadable(LIBRARY)
     planned = _planned(program, environment)
+    is_shorter = seconds < (lifecycle.for_s or math.inf)
     with tempfile.TemporaryDirectory(prefix="whyperf-blocks-") as name:
         folder = Path(name)
         out = folder / "out"
@@ -91,7 +94,7 @@ def run_noting_blocks(
         outcome = run_unrecorded(
             program,
             folder,
-            lifecycle=lifecycle,
+            lifecycle=replace(lifecycle, for_s=seconds) if is_shorter else lifecycle,
             environment=environment,
             on_tick=on_tick,
             recorder=_BlocksRecorder(out),
@@ -99,6 +102,8 @@ def run_noting_blocks(
         )
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
+        if is_shorter and outcome.stopped_by == "for":
+            raise WhyperfError(f"{program.path} ran longer than the time that was left to note its branches.")
         marks = read_marks(out, {plan.build_id: plan for _, plan in planned})
     modules = tuple(
         ModuleBlocks(path, plan, marks.noted[plan.build_id]) for path, plan in planned if plan.build_id in marks.noted
