@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.cases.ranks import rank
+
 _SETS = ("development", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
 _MEANS = ("value", "spread", "decision")
 _KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in _SETS]
@@ -28,6 +30,7 @@ class Total:
     values: int  # cases that end in a value
     proven: int  # of those, with a proven link
     triggers: int  # of those, with no proven link and a trigger
+    elsewhere: int  # of all with something proven, those where none of it is the function with the mistake
     seconds: tuple[float, float]  # in the middle, and the longest
     runs: tuple[float, float]
 
@@ -40,6 +43,7 @@ def total(name: str, rows: Sequence[dict[str, Any]]) -> Total:
     values = [row for row in rows if (row["chain"] or row in decided) and row not in functions]
     proven = [row for row in values if any(_found(row, "proven", means) for means in _MEANS)]
     triggers = [row for row in values if row not in proven and _found(row, "trigger", "value")]
+    elsewhere = [row for row in rows if (names := _proven(row)) and rank(names, row["cause"]) is None]
     seconds, runs = ([row[what] for row in rows] or [0] for what in ("seconds", "runs"))
     return Total(
         name,
@@ -49,9 +53,15 @@ def total(name: str, rows: Sequence[dict[str, Any]]) -> Total:
         len(values),
         len(proven),
         len(triggers),
+        len(elsewhere),
         (median(seconds), max(seconds)),
         (median(runs), max(runs)),
     )
+
+
+def _proven(row: dict[str, Any]) -> list[str]:
+    """Functions."""
+    return [one.split(" ", 2)[2] for one in row["findings"] if one.startswith("proven ")]
 
 
 def _found(row: dict[str, Any], finding: str, means: str) -> bool:
@@ -64,12 +74,13 @@ def main() -> None:
     files = parser.parse_args().files
     rows = {file.stem.removeprefix("proven-"): json.loads(file.read_text()) for file in files}
     rows["all"] = [row for one in rows.values() for row in one]
-    print("| set | cases | cause first | function proven | ends in a value | link proven | trigger | seconds | runs |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| set | cases | cause first | function proven | ends in a value | link proven | trigger ", end="")
+    print("| proven elsewhere | seconds | runs |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name, ones in rows.items():
         of = total(name, ones)
         took = [f"{of.seconds[0]:.0f} (most {of.seconds[1]:.0f})", f"{of.runs[0]:g} (most {of.runs[1]:g})"]
-        counts = [of.cases, of.first, of.functions, of.values, of.proven, of.triggers]
+        counts = [of.cases, of.first, of.functions, of.values, of.proven, of.triggers, of.elsewhere]
         print("|", " | ".join([name, *map(str, counts), *took]), "|")
 
 

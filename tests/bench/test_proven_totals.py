@@ -8,7 +8,15 @@ from bench.proven_totals import total
 
 
 def _row(*findings: str, rank: int | None = None, chain: tuple[str, ...] = ("f:1",), **other: Any) -> dict[str, Any]:
-    row = {"proven": rank, "chain": chain, "findings": findings, "seconds": 10.0, "runs": 4, "failed": ""}
+    row = {
+        "cause": ["f"],
+        "proven": rank,
+        "chain": chain,
+        "findings": findings,
+        "seconds": 10.0,
+        "runs": 4,
+        "failed": "",
+    }
     return {**row, **other}
 
 
@@ -30,7 +38,7 @@ def test_a_case_that_ends_in_a_value_is_proven_by_a_value() -> None:
     ]
     found = total("any", rows)
     assert (found.cases, found.first, found.functions, found.values) == (8, 2, 2, 5)
-    assert (found.proven, found.triggers) == (3, 1)
+    assert (found.proven, found.triggers, found.elsewhere) == (3, 1, 1)
     assert (found.seconds, found.runs) == ((10.0, 60.0), (4, 20))
 
 
