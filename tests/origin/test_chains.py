@@ -11,6 +11,7 @@ import pytest
 
 from whyperf.collect.target.program import Program
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
+from whyperf.investigation.proving import hands_on_input
 from whyperf.origin.search import FoundOrigin, search
 from whyperf.origin.starts import Start, start_at_line, start_at_variable
 
@@ -80,6 +81,30 @@ int main(int count, char **words) {
     subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id", source, "-o", program], check=True)
     origin = _search(start_at_variable(program, "spin", "rounds"), program, ["1"], ["9"]).origin
     assert "whyperf did not observe 1 process(es) while a debugger traced them." in origin.sentence
+
+
+def test_a_result_is_as_wide_as_it_is_used(tmp_path: Path) -> None:
+    # GIVEN a flag that strcmp() returns in 32 bits of a register
+    program, source = tmp_path / "flag", tmp_path / "flag.c"
+    source.write_text("""
+#include <stdio.h>
+#include <string.h>
+__attribute__((noinline)) static long work(int differs) {
+    long sum = 0;
+    if (differs)
+        for (long i = 0; i < 3000000; i++) __asm__ volatile("" : "+r"(sum));
+    return sum;
+}
+int main(int count, char **words) {
+    return printf("%ld %d\\n", work(strcmp(words[1], "plain")), count) < 0;
+}
+""")
+    subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id", source, "-o", program], check=True)
+    found = _search(start_at_line(program, str(source), 6), program, ["plain"], ["other"])
+    # THEN both hops say the same of it: it is the input that differs
+    assert {(hop.good, hop.bad) for hop in found.origin.hops} == {("0", found.origin.hops[0].bad)}, found.origin
+    assert found.origin.hops[0].bad.startswith("-") and len(found.origin.hops) > 1
+    assert all(hands_on_input(found, number) for number in range(len(found.origin.hops)))
 
 
 def test_values_are_followed_through_calls_and_results(build: Build) -> None:

@@ -16,7 +16,7 @@ from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Stop
 from whyperf.origin.supplied import among, narrowed, only_maker, settle
 from whyperf.origin.trail import Trail, TrailStep
-from whyperf.origin.values import EMPTY, NOTHING, ComparedValues, Sample
+from whyperf.origin.values import EMPTY, NOTHING, ComparedValues, Sample, cut
 
 _TAIL_CALLS = 3
 _TOLD = 4  # callers
@@ -30,7 +30,7 @@ def passed(trail: Trail, here: CodeHere, argument: Definition, used: ComparedVal
     if not compared:
         return Stop(ChainEnd.NOT_FOLLOWED, "It is an argument that could not be seen.")
     register = argument.target if isinstance(argument.target, int) else None
-    shown = trail.result(here, argument)
+    shown = cut(trail.result(here, argument), used.size)  # a caller may leave anything in the upper half
     shown = narrowed(shown, used) if trail.is_alone else shown
     trail.add(TrailStep(HopKind.ARGUMENT, here.entry, shown, trail.name_after(here, argument), register))
     if here.module.function_name(here.entry.address) == _MAIN:

@@ -218,6 +218,14 @@ def masked(values: UInt64s, size: int) -> UInt64s:
     return values if size >= 8 else values & np.uint64((1 << 8 * size) - 1)
 
 
+def cut(compared: ComparedValues, size: int) -> ComparedValues:
+    """Without upper bytes that are not used."""
+    if size >= compared.size or compared.good.is_text:
+        return compared
+    good, bad = (replace(one, values=masked(one.values, size)) for one in (compared.good, compared.bad))
+    return replace(compared, good=good, bad=bad, size=size)
+
+
 def numbers_of(sample: Sample, size: int) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
     """As the program means them, as far as that is known."""
     floats = _floats(sample.values, size) if sample.is_float else None

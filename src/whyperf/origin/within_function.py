@@ -20,7 +20,7 @@ from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next,
 from whyperf.origin.returned import callee_of, library_end, points_of_call
 from whyperf.origin.supplied import Use, held_before, narrowed, supplier
 from whyperf.origin.trail import Trail, TrailStep
-from whyperf.origin.values import ComparedValues
+from whyperf.origin.values import ComparedValues, cut
 
 _SITES = 40
 _INNER_SITES = 16
@@ -236,7 +236,8 @@ class _Within:
         call = here.slicer.function.at(one.address)
         assert call is not None
         name, inner = callee_of(trail, here, call)
-        trail.add_result(here, one, HopKind.RETURNED, self._what_it_makes(one), callee=name)
+        result = cut(self._what_it_makes(one), self.used.size)  # the callee may leave anything in the upper half
+        trail.add_result(here, one, HopKind.RETURNED, result, callee=name)
         if inner is None or not trail.code.is_program(inner.module):
             return library_end(trail, here, one, name, self.targets)
         if trail.code.in_good(inner.entry) is None:
