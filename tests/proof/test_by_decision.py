@@ -21,7 +21,8 @@ from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
 from whyperf.proof.by_decision import DecisionPlace, Effect, first_that_removes, prove_decision
-from whyperf.proof.rounds import ProofSide, Put, Trying
+from whyperf.proof.judging import ProofJudgement
+from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying
 from whyperf.proof.screening import Screened
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import TrialKind, TrialRun
@@ -151,7 +152,7 @@ def test_innocent_decisions_are_not_called_the_cause(cache: Path, tmp_path: Path
 
 @needs_gcc
 @pytest.mark.process
-def test_a_decision_about_the_input_is_passed_over(cache: Path, tmp_path: Path) -> None:
+def test_a_decision_about_the_input_is_a_trigger(cache: Path, tmp_path: Path) -> None:
     of = sides(cache, "8", "12")
     code = ProgramCode(cache, cache, tmp_path)
     places = [place(code, one) for one in compared(*of)]
@@ -161,7 +162,11 @@ def test_a_decision_about_the_input_is_passed_over(cache: Path, tmp_path: Path) 
         asked.append(one.claim.function)
         return True
 
-    assert prove_decision(*of, places, is_input=is_input, most_looks=10) is None and asked == ["make_room"]
+    found = prove_decision(*of, places, is_input=is_input, most_looks=10)
+    assert asked == ["make_room"]
+    # THEN it is told as what differs, and not as the cause
+    assert found is not None and found.finding is ProofFinding.TRIGGER and not found.is_settled, found
+    assert found.function == "make_room" and "this is the input that differs" in found.sentence
 
 
 class _Screening:
@@ -196,8 +201,13 @@ def test_a_decision_in_the_same_line_of_another_file_is_not_passed_over(monkeypa
         asked.append(one.jump.address)
         return True
 
-    assert prove_decision(side, side, places, is_input=is_input, most_looks=100) is None
+    def no_trial(_rounds: ProofRounds, *, from_outside: bool) -> ProofJudgement:
+        raise NotPutError("there is no trial" if from_outside else "it is not about the input")
+
+    monkeypatch.setattr(ProofRounds, "judged", no_trial)
+    found = prove_decision(side, side, places, is_input=is_input, most_looks=100)
     assert asked == [0, 2, 3]
+    assert found is not None and "there is no trial" in found.sentence
 
 
 def test_nothing_runs_where_no_time_is_left() -> None:

@@ -61,8 +61,9 @@ def prove_decision(
     most_looks: int,
     usual: UsualRuns | None = None,
 ) -> Proof | None:
-    """Of the first of these decisions that removes most of the excess in one run and is not about the input itself.
-    None where none does in so many looks. WhyperfError where the programs cannot be run at all."""
+    """Of the first of these decisions that removes most of the excess in one run and is not about the input itself; of
+    the first one about the input where no other does. None where none does in so many looks. WhyperfError where the
+    programs cannot be run at all."""
     chosen: list[DecisionPlace] = []
 
     def put(kind: TrialKind) -> Put:
@@ -86,15 +87,16 @@ def prove_decision(
             return Effect.OTHER_WORK
         return Effect.REMOVES if seen.tells else Effect.NOTHING
 
-    left = list(range(len(places)))
+    left, inputs = list(range(len(places))), list[int]()
     while (first := first_that_removes(left, effect)) is not None and is_input(places[first]):
+        inputs.append(first)
         left = [one for one in left if one > first and not _same_line(places[one], places[first])]
-    if first is None:
+    if first is None and not inputs:
         return None
-    chosen.append(places[first])
-    claim = places[first].claim
+    chosen.append(places[inputs[0] if first is None else first])
+    claim = replace(chosen[0].claim, from_outside=first is None)
     try:
-        judgement = _if_checked(rounds.judged(), rounds.runs[TrialKind.BAD])
+        judgement = _if_checked(rounds.judged(from_outside=claim.from_outside), rounds.runs[TrialKind.BAD])
     except NotPutError as error:
         return not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
     return proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement))
