@@ -210,6 +210,28 @@ def test_a_decision_in_the_same_line_of_another_file_is_not_passed_over(monkeypa
     assert found is not None and "there is no trial" in found.sentence
 
 
+def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Breaking(_Screening):
+        def forced(self, _put: Put) -> Screened:
+            return Screened(TrialRun(1.0, 0), is_sound=False, share=0.0)
+
+    monkeypatch.setattr(by_decision, "Screening", Breaking)
+    side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+    claim = ProofClaim("f", "m", "a.c", 5, "x", "", "")
+    places = [DecisionPlace(claim, ObservedSite(Path("/m"), number), taken_in_good=True) for number in range(4)]
+
+    def untried(most: int, budget_s: float | None = None) -> bool:
+        told: list[None] = []
+        trying = Trying(budget_s=budget_s)
+        found = prove_decision(side, side, places, trying, most_looks=most, on_untried=lambda: told.append(None))
+        assert found is None
+        return bool(told)
+
+    # THEN each half and each single one takes a look
+    assert not untried(7) and untried(6)
+    assert not untried(7, budget_s=100.0)
+
+
 def test_nothing_runs_where_no_time_is_left() -> None:
     side = ProofSide(Program("/bin/false", ("/bin/false",)), Lifecycle(), {})
     place = DecisionPlace(ProofClaim("f", "m", "a.c", 5, "x", "", ""), ObservedSite(Path("/m"), 1), taken_in_good=True)

@@ -26,6 +26,8 @@ class SoFar:
     """Why starts led nowhere: a sentence each."""
     ran_out: bool = False
     """Something was not done for want of runs."""
+    decisions_untried: bool = False
+    """Not all were tried in their part of the time."""
 
     @property
     def left(self) -> int:
@@ -34,6 +36,9 @@ class SoFar:
     def count(self, followed: Origin) -> None:
         self.runs += followed.runs
         self.ran_out |= followed.end is ChainEnd.NOT_FOLLOWED and self.left < _A_LOOK
+
+    def leave_decisions(self) -> None:
+        self.decisions_untried = True
 
     def has_room_for_a_chain(self) -> bool:
         return self._has_room(_A_LOOK)

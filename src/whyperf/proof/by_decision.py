@@ -6,6 +6,8 @@ output as it is and removes nothing, none of them is the cause, and one run has 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -28,6 +30,8 @@ from whyperf.proof.rounds import (
 from whyperf.proof.screening import Screening
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind, TrialRun
+
+_FOR_LOOKS = 0.6  # of the time; the rest is for the trial
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,11 @@ def prove_decision(
     is_input: Callable[[DecisionPlace], bool] = lambda _place: False,
     most_looks: int,
     usual: UsualRuns | None = None,
+    on_untried: Callable[[], None] = lambda: None,
 ) -> Proof | None:
     """Of the first of these decisions that removes most of the excess in one run and is not about the input itself; of
-    the first one about the input where no other does. None where none does in so many looks. WhyperfError where the
-    programs cannot be run at all."""
+    the first one about the input where no other does. None where none does in so many looks, for which there is a part
+    of the time; `on_untried` is called if that was too little. WhyperfError where the programs cannot be run at all."""
     chosen: list[DecisionPlace] = []
 
     def put(kind: TrialKind) -> Put:
@@ -74,9 +79,12 @@ def prove_decision(
     if not places or rounds.is_time_up or not screening.has_excess():
         return None
 
+    ends = math.inf if trying.budget_s is None else time.monotonic() + _FOR_LOOKS * trying.budget_s
+
     def effect(numbers: Sequence[int]) -> Effect | None:
         nonlocal most_looks
-        if rounds.is_time_up or most_looks == 0:
+        if rounds.is_time_up or time.monotonic() > ends or most_looks == 0:
+            on_untried()
             return None
         most_looks -= 1
         try:
