@@ -122,6 +122,7 @@ _OWN = (
     Target("all signals blocked", program("masks.c")),
     Target("waits", program("waiting.c")),
     Target("own timers", program("own_timers.c")),
+    Target("own clock", program("own_clock.c")),
     Target("traces its child", program("traced_child.c")),
     Target("has itself traced", program("traces_itself.c")),
     Target("looks for a tracer", program("anti_debug.c")),
