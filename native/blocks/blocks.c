@@ -21,6 +21,7 @@
 #include "probes/memory.h"
 #include "probes/sandbox.h"
 #include "probes/threads.h"
+#include "sampler/raw.h"
 
 static const char plans_variable[] = "WHYPERF_BLOCKS_PLANS=", out_variable[] = "WHYPERF_BLOCKS_OUT=";
 
@@ -42,9 +43,7 @@ static struct {
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return raw_clock_ns(CLOCK_MONOTONIC);
 }
 
 static const struct plan_patch *patch_at(const struct plan *plan, uintptr_t at) {

@@ -52,7 +52,7 @@ def test_observed_programs_do_the_same(name: str) -> None:
     assert answers([name], "observed") == {name: "same"}
 
 
-@pytest.mark.parametrize("way", ["record", "memory", "observed"])
+@pytest.mark.parametrize("way", ["record", "memory", "observed", "blocks"])
 def test_a_programs_own_clock_is_not_called(way: str) -> None:
     # It may hold a lock when a sample or a trap comes.
     assert answers(["own clock"], way) == {"own clock": "same"}
