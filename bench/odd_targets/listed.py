@@ -118,6 +118,7 @@ _OWN = (
     Target("small sigaltstack", program("small_altstack.c")),
     Target("overflow on sigaltstack", program("altstack.c")),
     Target("own handlers of all signals", program("own_handlers.c")),
+    Target("own traps", program("own_traps.c")),
     Target("signal storm", program("storm.c", "20000")),
     Target("all signals blocked", program("masks.c")),
     Target("waits", program("waiting.c")),
