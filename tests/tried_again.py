@@ -10,8 +10,15 @@ _DISTURBED = (
     "cli/test_lifted.py",  # a wait of half a second beside a program's start
     "collect/tracer/cases/",  # waits of known causes, beside those for a CPU
     "collect/tracer/test_flight_recorder.py",  # programs that must be seen while they run
-    "investigation/",  # proofs compare times
-    "proof/",
+    # Proofs compare times.
+    "investigation/test_commands.py",
+    "investigation/test_dead_ends.py",
+    "investigation/test_proving.py",
+    "investigation/test_spreading.py",
+    "proof/test_by_",
+    "proof/test_devices.py",
+    "proof/test_in_order.py",
+    "proof/test_servers.py",
 )
 
 

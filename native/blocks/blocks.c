@@ -27,6 +27,7 @@
 #include "probes/memory.h"
 #include "probes/sandbox.h"
 #include "probes/threads.h"
+#include "sampler/raw.h"
 
 static const char plans_variable[] = "WHYPERF_BLOCKS_PLANS=", out_variable[] = "WHYPERF_BLOCKS_OUT=";
 
@@ -48,13 +49,6 @@ static struct {
 } this = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Atomic int32_t handling; // threads that may make system calls
-
-// A program may have its own clock_gettime(), with traps in it.
-static uint64_t now(void) {
-    struct timespec time;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 static const struct plan_patch *patch_at(const struct plan *plan, uintptr_t at) {
     uint32_t low = 0, high = plan->header->patches;
@@ -102,7 +96,7 @@ static bool noted_and_went_on(const struct noted *noted, const struct plan_patch
     struct mark *mark = &noted->marks->of[patch - noted->plan.patches];
     struct way way;
     bool is_jump = patch->stub && way_of(patch, at, context, &way);
-    uint64_t time = now();
+    uint64_t time = raw_clock_ns(CLOCK_MONOTONIC);
     note(&mark->entered, time);
     if (is_jump)
         note(way.is_taken ? &mark->taken : &mark->passed, time);

@@ -79,13 +79,11 @@ static struct record_header *new_file(uint64_t capacity) {
 
 // From now on it is this process' file; who reads it finds it whole.
 static void begin(struct record_header *header, bool forked) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     header->version = RECORD_FILE_VERSION;
     header->pid = (int32_t)syscall(SYS_getpid);
     header->parent = (int32_t)syscall(SYS_getppid);
     header->forked = forked;
-    header->start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    header->start_ns = raw_clock_ns(CLOCK_MONOTONIC);
     header->mapped_at = (uintptr_t)this.content;
     atomic_thread_fence(memory_order_release);
     memcpy(header->magic, RECORD_FILE_MAGIC, sizeof header->magic);

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "interposed/next.h"
@@ -23,6 +24,12 @@ DECLARE_NEXT(sigsuspend);
 DECLARE_NEXT(ppoll);
 DECLARE_NEXT(pselect);
 DECLARE_NEXT(epoll_pwait);
+DECLARE_NEXT(sigset);
+DECLARE_NEXT(sighold);
+DECLARE_NEXT(sigrelse);
+DECLARE_NEXT(sigignore);
+DECLARE_NEXT(setcontext);
+DECLARE_NEXT(swapcontext);
 
 static _Atomic bool taken;
 static struct sigaction program_action;
@@ -141,6 +148,81 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *previous) {
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *previous) {
     return change_mask(NEXT(pthread_sigmask), how, set, previous);
+}
+
+// Older calls, by which libc changes masks and handlers without those above.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+enum { OLD_MASK_BITS = 32 };
+
+static int change_old_mask(int how, int bits) {
+    sigset_t set, previous;
+    sigemptyset(&set);
+    for (int number = 1; number <= OLD_MASK_BITS; number++)
+        if ((unsigned)bits >> (number - 1) & 1)
+            sigaddset(&set, number);
+    if (change_mask(NEXT(sigprocmask), how, &set, &previous) != 0)
+        return -1;
+    unsigned before = 0;
+    for (int number = 1; number <= OLD_MASK_BITS; number++)
+        before |= (unsigned)(sigismember(&previous, number) == 1) << (number - 1);
+    return (int)before;
+}
+
+EXPORT int sigblock(int bits) {
+    return change_old_mask(SIG_BLOCK, bits);
+}
+
+EXPORT int sigsetmask(int bits) {
+    return change_old_mask(SIG_SETMASK, bits);
+}
+
+EXPORT int sighold(int number) {
+    if (!atomic_load(&taken) || number != SIGTRAP)
+        return NEXT(sighold)(number);
+    program_blocks = true;
+    return 0;
+}
+
+EXPORT int sigrelse(int number) {
+    if (!atomic_load(&taken) || number != SIGTRAP)
+        return NEXT(sigrelse)(number);
+    program_blocks = false;
+    return 0;
+}
+
+EXPORT int sigignore(int number) {
+    if (!atomic_load(&taken) || number != SIGTRAP)
+        return NEXT(sigignore)(number);
+    program_action = (struct sigaction){.sa_handler = SIG_IGN};
+    return 0;
+}
+
+EXPORT __sighandler_t sigset(int number, __sighandler_t handler) {
+    if (!atomic_load(&taken) || number != SIGTRAP)
+        return NEXT(sigset)(number, handler);
+    __sighandler_t previous = program_blocks ? SIG_HOLD : program_action.sa_handler;
+    program_blocks = handler == SIG_HOLD;
+    if (!program_blocks)
+        program_action = (struct sigaction){.sa_handler = handler};
+    return previous;
+}
+
+#pragma GCC diagnostic pop
+
+// A context that was made rather than saved has any mask.
+static const ucontext_t *letting_traps_through(const ucontext_t *context) {
+    if (atomic_load(&taken) && sigismember(&context->uc_sigmask, SIGTRAP) == 1)
+        sigdelset(&((ucontext_t *)context)->uc_sigmask, SIGTRAP);
+    return context;
+}
+
+EXPORT int setcontext(const ucontext_t *context) {
+    return NEXT(setcontext)(letting_traps_through(context));
+}
+
+EXPORT int swapcontext(ucontext_t *saved, const ucontext_t *context) {
+    return NEXT(swapcontext)(saved, letting_traps_through(context));
 }
 
 // Handlers that run while a thread waits do so with the mask that it waits with.

@@ -13,6 +13,7 @@
 #include "observation/record_file.h"
 #include "observation/registers.h"
 #include "probes/sandbox.h"
+#include "sampler/raw.h"
 
 enum { ROWS_KEPT = 8, WAITING = 4, LARGEST_STEP = 40, MOST_WAITS = 100 };
 
@@ -29,12 +30,6 @@ static __thread bool is_handling __attribute__((tls_model("initial-exec")));
 
 // Threads in a handler, or on the way to their second trap.
 static _Atomic int32_t handling;
-
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 static uint64_t address_of(const struct site_row *row, const struct place *place, const ucontext_t *context) {
     uint64_t base = row->flags & SITE_HAS_BASE ? register_read(context, row->base) : place->bias;
@@ -69,7 +64,7 @@ static struct record *recorded(const struct site_row *row, uint64_t hit, uint64_
         record->vector = register_read(context, VECTOR + row->vector);
     if (row->flags & SITE_ENTRY)
         record->caller = return_address(context);
-    __atomic_store_n(&record->order, now(), __ATOMIC_RELEASE);
+    __atomic_store_n(&record->order, raw_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
     return record;
 }
 

@@ -70,13 +70,11 @@ static bool open_new(bool forked, uint64_t rows) {
         unlink(this.path);
         return false;
     }
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     header->version = COUNTERS_VERSION;
     header->mode = this.per_thread ? COUNTERS_PER_THREAD : COUNTERS_LOCKED;
     header->pid = (int32_t)getpid();
     header->parent = (int32_t)getppid();
-    header->start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    header->start_ns = raw_clock_ns(CLOCK_MONOTONIC);
     header->block_bytes = COUNTERS_BLOCK_BYTES;
     header->forked = forked;
     memcpy(header->magic, COUNTERS_MAGIC, sizeof header->magic);

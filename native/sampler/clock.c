@@ -1,12 +1,13 @@
 // CLOCK_MONOTONIC, also where a system call would kill the program.
 //
-// clock_gettime() normally stays in the vDSO, but falls back to a system call when the clock source demands it. After
-// a seccomp filter is installed that risk is not ours to take: time is then continued from the processor's counter.
+// It is a system call, as clock_gettime() may be the program's own. After a seccomp filter is installed, time is
+// continued from the processor's counter.
 // Strict seccomp forbids even reading that counter, in the vDSO as well: time then moves with the samples themselves.
 #include <stdatomic.h>
 #include <time.h>
 
 #include "machine/machine.h"
+#include "sampler/raw.h"
 #include "sampler/sampler.h"
 
 enum { CLOCK_KERNEL, CLOCK_COUNTER, CLOCK_SAMPLES };
@@ -20,9 +21,7 @@ static _Atomic uint64_t frozen_ns;
 static uint64_t first_ns, first_ticks;
 
 static uint64_t monotonic(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return raw_clock_ns(CLOCK_MONOTONIC);
 }
 
 __attribute__((constructor)) static void remember_start(void) {

@@ -38,9 +38,7 @@ static struct timespec as_timespec(uint64_t ns) {
 }
 
 uint64_t thread_cpu_ns_in_signal(void) {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return raw_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 // Timer signals come with the kernel's ticks: the latest one tells when the next are due.

@@ -50,3 +50,14 @@ def test_a_program_that_its_parent_traces_is_not_stopped(way: str) -> None:
 )
 def test_observed_programs_do_the_same(name: str) -> None:
     assert answers([name], "observed") == {name: "same"}
+
+
+@pytest.mark.parametrize("way", ["record", "memory", "observed", "blocks"])
+def test_a_programs_own_clock_is_not_called(way: str) -> None:
+    # It may hold a lock when a sample or a trap comes.
+    assert answers(["own clock"], way) == {"own clock": "same"}
+
+
+@pytest.mark.parametrize("way", ["observed", "blocks"])
+def test_traps_get_through_however_the_program_blocks_them(way: str) -> None:
+    assert answers(["own traps"], way) == {"own traps": "same"}
