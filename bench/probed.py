@@ -103,8 +103,8 @@ def _noted(command: list[str], _files: Sequence[Path]) -> tuple[int, dict[str, o
     program = find_program(command, environment)
     seen = run_noting_blocks(program, lifecycle=Lifecycle(), environment=environment, capture_output=False)
     said: dict[str, object] = {
-        "placed": sum(len(one.first) for one in seen.modules),
-        "passed": sum(int((one.first > 0).sum()) for one in seen.modules),
+        "placed": sum(len(one.noted["entered"]) for one in seen.modules),
+        "passed": sum(int((one.noted["entered"] > 0).sum()) for one in seen.modules),
         "notes": [] if seen.is_whole else ["Traps were taken out before it ended."],
     }
     return seen.status, said
