@@ -1,5 +1,4 @@
 // Compares way_of() with what the processor does: each condition after many comparisons.
-#define _GNU_SOURCE
 #include "blocks/ways.h"
 
 #include <stdio.h>
@@ -7,7 +6,7 @@
 
 static int wrong, tried;
 
-static void compare(const char *name, const uint8_t *code, uint8_t size, const ucontext_t *context, bool taken) {
+static void compare(const char *name, const void *code, uint8_t size, const ucontext_t *context, bool taken) {
     struct plan_patch patch = {.size = size};
     struct way way = {0};
     memcpy(patch.old, code, size);
@@ -21,75 +20,87 @@ static void compare(const char *name, const uint8_t *code, uint8_t size, const u
 }
 
 #if defined(__x86_64__)
-#define JUMPS                                                                                                          \
-    X(0, "jo")                                                                                                         \
-    X(1, "jno")                                                                                                        \
-    X(2, "jb")                                                                                                         \
-    X(3, "jae") X(4, "je") X(5, "jne") X(6, "jbe") X(7, "ja") X(8, "js") X(9, "jns") X(10, "jp") X(11, "jnp")          \
-        X(12, "jl") X(13, "jge") X(14, "jle") X(15, "jg")
-static void try(long a, long b) {
-    ucontext_t context = {0};
-    unsigned long flags;
-    __asm__ volatile("cmp %2, %1\n\tpushf\n\tpop %0" : "=r"(flags) : "r"(a), "r"(b) : "cc");
-    context.uc_mcontext.gregs[REG_EFL] = (greg_t)flags;
-#define X(number, jump)                                                                                                \
-    {                                                                                                                  \
+#define TRY(number, jump)                                                                                              \
+    do {                                                                                                               \
         int taken = 1;                                                                                                 \
         __asm__ volatile("cmp %2, %1\n\t" jump " 1f\n\txor %0, %0\n1:" : "+r"(taken) : "r"(a), "r"(b) : "cc");         \
         compare(jump, (const uint8_t[]){0x70 | number, 62}, 2, &context, taken);                                       \
         compare(jump, (const uint8_t[]){0x0f, 0x80 | number, 58, 0, 0, 0}, 6, &context, taken);                        \
-    }
-    JUMPS
-#undef X
+    } while (0)
+
+static void try_all(long a, long b) {
+    ucontext_t context = {0};
+    unsigned long flags;
+    __asm__ volatile("cmp %2, %1\n\tpushf\n\tpop %0" : "=r"(flags) : "r"(a), "r"(b) : "cc");
+    context.uc_mcontext.gregs[REG_EFL] = (greg_t)flags;
+    TRY(0, "jo");
+    TRY(1, "jno");
+    TRY(2, "jb");
+    TRY(3, "jae");
+    TRY(4, "je");
+    TRY(5, "jne");
+    TRY(6, "jbe");
+    TRY(7, "ja");
+    TRY(8, "js");
+    TRY(9, "jns");
+    TRY(10, "jp");
+    TRY(11, "jnp");
+    TRY(12, "jl");
+    TRY(13, "jge");
+    TRY(14, "jle");
+    TRY(15, "jg");
 }
 #else
-#define FLAGS(X)                                                                                                       \
-    X(0, "eq")                                                                                                         \
-    X(1, "ne")                                                                                                         \
-    X(2, "cs")                                                                                                         \
-    X(3, "cc") X(4, "mi") X(5, "pl") X(6, "vs") X(7, "vc") X(8, "hi") X(9, "ls") X(10, "ge") X(11, "lt") X(12, "gt")   \
-        X(13, "le") X(14, "al") X(15, "nv")
-#define REGISTER(X)                                                                                                    \
-    X(0xb4000000, "cbz %1,")                                                                                           \
-    X(0xb5000000, "cbnz %1,")                                                                                          \
-    X(0x34000000, "cbz %w1,")                                                                                          \
-    X(0x35000000, "cbnz %w1,")                                                                                         \
-    X(0x36000000, "tbz %w1, 0,")                                                                                       \
-    X(0x37000000, "tbnz %w1, 0,")                                                                                      \
-    X(0x36f80000, "tbz %w1, 31,") X(0xb7000000, "tbnz %1, 32,") X(0xb6f80000, "tbz %1, 63,")
-static void try(long a, long b) {
+#define TRY(bits, jump)                                                                                                \
+    do {                                                                                                               \
+        int taken = 1;                                                                                                 \
+        __asm__ volatile("cmp %1, %2\n\t" jump " 1f\n\tmov %w0, 0\n1:" : "+r"(taken) : "r"(a), "r"(b) : "cc");         \
+        uint32_t word = (bits) | 16 << 5;                                                                              \
+        compare(jump, &word, sizeof word, &context, taken);                                                            \
+    } while (0)
+
+enum { FLAGS = 0x54000000, REGISTER = 9 };
+
+static void try_all(long a, long b) {
     ucontext_t context = {0};
     unsigned long flags;
     __asm__ volatile("cmp %1, %2\n\tmrs %0, nzcv" : "=r"(flags) : "r"(a), "r"(b) : "cc");
     context.uc_mcontext.pstate = flags;
-    context.uc_mcontext.regs[9] = (unsigned long)a;
-#define X(number, name)                                                                                                \
-    {                                                                                                                  \
-        int taken = 1;                                                                                                 \
-        __asm__ volatile("cmp %1, %2\n\tb." name " 1f\n\tmov %w0, 0\n1:" : "+r"(taken) : "r"(a), "r"(b) : "cc");       \
-        uint32_t word = 0x54000000u | 16 << 5 | number;                                                                \
-        compare(name, (const uint8_t *)&word, 4, &context, taken);                                                     \
-    }
-    FLAGS(X)
-#undef X
-#define X(bits, name)                                                                                                  \
-    {                                                                                                                  \
-        int taken = 1;                                                                                                 \
-        __asm__ volatile(name " 1f\n\tmov %w0, 0\n1:" : "+r"(taken) : "r"(a));                                         \
-        uint32_t word = bits | 16 << 5 | 9;                                                                            \
-        compare(name, (const uint8_t *)&word, 4, &context, taken);                                                     \
-    }
-    REGISTER(X)
-#undef X
+    context.uc_mcontext.regs[REGISTER] = (unsigned long)a;
+    TRY(FLAGS | 0, "b.eq");
+    TRY(FLAGS | 1, "b.ne");
+    TRY(FLAGS | 2, "b.cs");
+    TRY(FLAGS | 3, "b.cc");
+    TRY(FLAGS | 4, "b.mi");
+    TRY(FLAGS | 5, "b.pl");
+    TRY(FLAGS | 6, "b.vs");
+    TRY(FLAGS | 7, "b.vc");
+    TRY(FLAGS | 8, "b.hi");
+    TRY(FLAGS | 9, "b.ls");
+    TRY(FLAGS | 10, "b.ge");
+    TRY(FLAGS | 11, "b.lt");
+    TRY(FLAGS | 12, "b.gt");
+    TRY(FLAGS | 13, "b.le");
+    TRY(FLAGS | 14, "b.al");
+    TRY(FLAGS | 15, "b.nv");
+    TRY(0xb4000000 | REGISTER, "cbz %1,");
+    TRY(0xb5000000 | REGISTER, "cbnz %1,");
+    TRY(0x34000000 | REGISTER, "cbz %w1,");
+    TRY(0x35000000 | REGISTER, "cbnz %w1,");
+    TRY(0x36000000 | REGISTER, "tbz %w1, 0,");
+    TRY(0x37000000 | REGISTER, "tbnz %w1, 0,");
+    TRY(0x36f80000 | REGISTER, "tbz %w1, 31,");
+    TRY(0xb7000000 | REGISTER, "tbnz %1, 32,");
+    TRY(0xb6f80000 | REGISTER, "tbz %1, 63,");
 }
 #endif
 
 int main(void) {
-    static const long values[] = {0,           1,         2, 3, -1, -2, 0x7fffffffffffffff, -0x7fffffffffffffff - 1,
-                                  0x100000000, 0x80000000};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        for (size_t j = 0; j < sizeof values / sizeof *values; j++)
-            try(values[i], values[j]);
+    static const long values[] = {0, 1, 2, 3, -1, -2, INT64_MAX, INT64_MIN, 1l << 32, 1l << 31};
+    enum { VALUES = sizeof values / sizeof *values };
+    for (int i = 0; i < VALUES; i++)
+        for (int j = 0; j < VALUES; j++)
+            try_all(values[i], values[j]);
     printf("%d tried\n", tried);
     return wrong != 0;
 }
