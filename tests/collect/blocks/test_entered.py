@@ -428,6 +428,48 @@ def test_a_program_with_its_own_library_functions_runs_on(tmp_path: Path) -> Non
     assert "main" in found and "memcpy" not in found
 
 
+_OWN_BREAKPOINTS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <ucontext.h>
+static volatile int met;
+static void handle(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    met++;
+#if defined(__aarch64__)
+    ((ucontext_t *)context)->uc_mcontext.pc += 4;
+#else
+    (void)context;
+#endif
+}
+__attribute__((noinline)) static int stops(int often) {
+    if (often % 2)
+#if defined(__aarch64__)
+        __asm__ volatile("brk 7");
+#else
+        __asm__ volatile("int3");
+#endif
+    return often;
+}
+int main(void) {
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, 0);
+    for (int i = 0; i < 10; i++)
+        stops(i);
+    return met;
+}
+"""
+
+
+def test_a_program_meets_its_own_breakpoints(tmp_path: Path) -> None:
+    # GIVEN blocks that begin with a breakpoint
+    own = compiled(tmp_path, _OWN_BREAKPOINTS, name="breakpoints")
+    program = find_program([str(own)], dict(os.environ))
+    seen = run_noting_blocks(program, lifecycle=Lifecycle(), environment=dict(os.environ), seconds=20.0)
+    assert seen.status == 5
+    assert {"main", "stops"} <= entered_functions(seen, own)
+
+
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
     choices = compiled(tmp_path, _CHOICES, "-g0", name="plain")
     assert not any(len(one.noted) for one in entered(choices, "abc").modules)

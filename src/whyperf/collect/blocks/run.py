@@ -27,7 +27,7 @@ from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
-_PLANS = "blocks-4"
+_PLANS = "blocks-5"
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,8 @@ from whyperf.recording.schemas.call_tables import NotCounted
 _ADDRESS_END = 1 << 31
 _CALLED_AT_TRAPS = ("syscall", "mprotect", "memcpy", "memmove", "memset", "memcmp", "__errno_location")
 """By those who take traps out: a program that has its own gets none in them."""
+_BREAKPOINTS = frozenset({"int1", "int3", "brk"})
+"""Of the program itself: they raise the signal that our traps raise, so that it could not be told whose one was met."""
 _STUB_BYTES = 16  # that nobody runs: a plan has stubs
 _TRAP_BYTES = {X86_64: 1, AARCH64: 4}
 
@@ -102,6 +104,7 @@ class _Code:
     stretch: Stretch
     rows: list[Row]  # none: not understood
     starts: frozenset[int]
+    breakpoints: frozenset[int]
     targets: list[int]  # of direct jumps and calls
     jumps: list[tuple[int, int, int | None, FlowStep]]  # address, end, target
 
@@ -126,7 +129,8 @@ def _read(machine: Machine, image: Image, stretch: Stretch) -> _Code:
             targets.append(found.target)
         if not found.is_call:
             jumps.append((found.start, found.end, found.target, machine.step(row[2])))
-    return _Code(stretch, rows, frozenset(row[0] for row in rows), targets, jumps)
+    breakpoints = frozenset(row[0] for row in rows if row[2] in _BREAKPOINTS)
+    return _Code(stretch, rows, frozenset(row[0] for row in rows), breakpoints, targets, jumps)
 
 
 def _understood(read: list[_Code]) -> list[_Code]:
@@ -146,7 +150,7 @@ def _leaders(read: list[_Code]) -> set[int]:
     for one in read:
         for _, end, target, _ in one.jumps:
             found.update(at for at in (end, target) if at is not None)
-    return found & starts
+    return (found & starts).difference(*(one.breakpoints for one in read))
 
 
 def _conditional(machine: Machine, image: Image, read: list[_Code], leaders: set[int]) -> Iterator[ConditionalJump]:
