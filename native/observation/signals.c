@@ -52,8 +52,13 @@ static void forward(int number, siginfo_t *info, void *context) {
     }
 }
 
+// Not a single step, a watched address or a signal that was sent: those may come anywhere, also right behind a trap.
+static bool is_of_instruction(const siginfo_t *info) {
+    return info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT;
+}
+
 static void on_trap(int number, siginfo_t *info, void *context) {
-    if (info->si_code <= 0 || !trap_handled(context))
+    if (!is_of_instruction(info) || !trap_handled(context))
         forward(number, info, context);
 }
 

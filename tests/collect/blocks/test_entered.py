@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.collect.dependences.single_step import steps
-from tests.collect.observation.programs import compiled, functions
+from tests.collect.observation.programs import IS_ARM, compiled, functions, instructions
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
@@ -468,6 +468,38 @@ def test_a_program_meets_its_own_breakpoints(tmp_path: Path) -> None:
     seen = run_noting_blocks(program, lifecycle=Lifecycle(), environment=dict(os.environ), seconds=20.0)
     assert seen.status == 5
     assert {"main", "stops"} <= entered_functions(seen, own)
+
+
+_OWN_STEPS = r"""
+#include <signal.h>
+#include <stdio.h>
+static volatile int steps;
+static void count(int number) {
+    (void)number;
+    steps++;
+}
+__attribute__((noinline)) static int folded(int depth) {
+    return depth ? depth ^ folded(depth - 1) * folded(depth - 1) : 3;
+}
+int main(void) {
+    signal(SIGTRAP, count);
+    __asm__ volatile("sub $128, %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "cc", "memory");
+    int sum = folded(3);
+    __asm__ volatile("sub $128, %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "cc", "memory");
+    printf("%d\n", sum);
+    return steps > 20 ? 7 : 1;
+}
+"""
+
+
+@pytest.mark.skipif(IS_ARM, reason="programs step through themselves on x86-64 only")
+def test_a_program_that_steps_through_itself(tmp_path: Path) -> None:
+    # GIVEN functions whose first instruction is as long as a trap: a step ends right behind it
+    own = compiled(tmp_path, _OWN_STEPS, "-fcf-protection=none", "-fno-shrink-wrap", name="steps")
+    assert instructions(own, "folded")[0].size == 1
+    seen = entered(own)
+    assert seen.status == 7
+    assert {"main", "folded"} <= entered_functions(seen, own)
 
 
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
