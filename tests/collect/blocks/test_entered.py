@@ -502,6 +502,65 @@ def test_a_program_that_steps_through_itself(tmp_path: Path) -> None:
     assert {"main", "folded"} <= entered_functions(seen, own)
 
 
+_WAITS = r"""
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <unistd.h>
+static volatile int rung;
+__attribute__((noinline)) static int often(int number) { return number % 3 == 0 ? 5 : number % 3 == 1 ? 9 : 13; }
+static void ring(int number) {
+    (void)number;
+    rung += often(rung);
+}
+int main(int argc, char **argv) {
+    sigset_t alarm, others;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    sigprocmask(SIG_BLOCK, &alarm, 0);
+    sigfillset(&others);
+    sigdelset(&others, SIGALRM);
+    signal(SIGALRM, ring);
+    struct pollfd files[2];
+    memset(files, -1, sizeof files);
+    struct timespec patience = {10, 0};
+    ualarm(1000, 0);
+    if (!strcmp(argv[1], "ppoll"))
+        ppoll(files, (nfds_t)argc - 1, &patience, &others);
+    else if (!strcmp(argv[1], "pselect"))
+        pselect(0, 0, 0, 0, &patience, &others);
+    else if (!strcmp(argv[1], "sigsuspend"))
+        sigsuspend(&others);
+    else if (!strcmp(argv[1], "epoll_pwait"))
+        epoll_pwait(epoll_create1(0), &(struct epoll_event){0}, 1, 10000, &others);
+#if __GLIBC_PREREQ(2, 35)
+    else if (!strcmp(argv[1], "epoll_pwait2"))
+        epoll_pwait2(epoll_create1(0), &(struct epoll_event){0}, 1, &patience, &others);
+#endif
+    return rung;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def waits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("waits"), _WAITS, "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", name="waits")
+
+
+@pytest.mark.parametrize("by", ["ppoll", "pselect", "sigsuspend", "epoll_pwait", "epoll_pwait2"])
+def test_handlers_run_while_the_program_waits_with_all_other_signals_blocked(waits: Path, by: str) -> None:
+    plain = subprocess.run([waits, by], check=False).returncode
+    if by == "epoll_pwait2" and plain == 0:
+        pytest.skip("this C library or kernel does not have it")
+    assert plain == 5
+    seen = entered(waits, by)
+    assert seen.status == 5
+    assert "often" in entered_functions(seen, waits)
+
+
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
     choices = compiled(tmp_path, _CHOICES, "-g0", name="plain")
     assert not any(len(one.noted) for one in entered(choices, "abc").modules)
