@@ -27,7 +27,7 @@ struct marks {
     uint8_t build_id[PLAN_BUILD_ID_BYTES];
     uint32_t build_id_bytes;
     uint32_t plan_checksum;
-    _Atomic uint32_t ended; // 1: traps were taken out before the process ended
+    _Atomic uint32_t ended; // 1: traps were taken out before the process ended, or could not be put in
     struct mark of[];
 };
 

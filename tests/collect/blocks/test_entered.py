@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.collect.dependences.single_step import steps
+from tests.collect.observation.device_files import needs_root
 from tests.collect.observation.programs import IS_ARM, compiled, functions, instructions
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.setup.lifecycle import Lifecycle
@@ -280,6 +281,36 @@ def test_where_there_is_no_room_for_marks_that_is_said(children: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     assert seen.status == 0 and seen.modules == () and not seen.is_whole
+
+
+_WITHOUT_PROC = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    if (argc > 1)
+        return 0;
+    pid_t child = fork();
+    if (!child) {
+        if (unshare(CLONE_NEWNS) || mount("none", "/", 0, MS_REC | MS_PRIVATE, 0) || umount2("/proc", MNT_DETACH))
+            _exit(9);
+        execl(argv[0], argv[0], "again", (char *)0);
+        _exit(8);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+"""
+
+
+@needs_root
+def test_where_traps_cannot_be_put_into_a_process_that_is_said(tmp_path: Path) -> None:
+    # GIVEN a child that cannot write to its own code
+    seen = entered(compiled(tmp_path, _WITHOUT_PROC, name="child"))
+    assert seen.status == 0 and len(seen.modules) == 1 and not seen.is_whole
 
 
 _SANDBOX = r"""
