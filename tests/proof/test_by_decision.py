@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.collect.observation.programs import compiled
 from whyperf.collect.blocks.run import run_noting_blocks
+from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, find_program
@@ -230,6 +231,24 @@ def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatc
     # THEN each half and each single one takes a look
     assert not untried(7) and untried(6)
     assert not untried(7, budget_s=100.0)
+
+
+def test_decisions_that_are_too_many_for_one_run_are_forced_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    forced: list[int] = []
+
+    class Counting(_Screening):
+        def forced(self, put: Put) -> Screened:
+            forced.append(len(put.sites))
+            return Screened(TrialRun(1.0, 0), is_sound=True, share=0.0)
+
+    monkeypatch.setattr(by_decision, "Screening", Counting)
+    side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+    claim = ProofClaim("f", "m", "a.c", 5, "x", "", "")
+    every = 2 * MOST_SITES + 2
+    places = [DecisionPlace(claim, ObservedSite(Path("/m"), number), taken_in_good=True) for number in range(every)]
+    assert prove_decision(side, side, places, most_looks=10) is None
+    # THEN no run has more than it can have, and all were forced
+    assert max(forced) <= MOST_SITES and sum(forced) == every and len(forced) == 4
 
 
 def test_nothing_runs_where_no_time_is_left() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.proof.guards import Checked
@@ -83,6 +84,8 @@ def prove_decision(
 
     def effect(numbers: Sequence[int]) -> Effect | None:
         nonlocal most_looks
+        if len(numbers) > MOST_SITES:
+            return Effect.OTHER_WORK  # as far as one run can show
         if rounds.is_time_up or time.monotonic() > ends or most_looks == 0:
             on_untried()
             return None
