@@ -21,7 +21,7 @@ from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
-from whyperf.proof.by_decision import DecisionPlace, Effect, first_that_removes, prove_decision
+from whyperf.proof.by_decision import DecisionPlace, Effect, OutOf, first_that_removes, prove_decision
 from whyperf.proof.judging import ProofJudgement
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying
 from whyperf.proof.screening import Screened
@@ -221,16 +221,15 @@ def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatc
     claim = ProofClaim("f", "m", "a.c", 5, "x", "", "")
     places = [DecisionPlace(claim, ObservedSite(Path("/m"), number), taken_in_good=True) for number in range(4)]
 
-    def untried(most: int, budget_s: float | None = None) -> bool:
-        told: list[None] = []
+    def untried(most: int, budget_s: float | None = None) -> set[OutOf]:
+        told: list[OutOf] = []
         trying = Trying(budget_s=budget_s)
-        found = prove_decision(side, side, places, trying, most_looks=most, on_untried=lambda: told.append(None))
-        assert found is None
-        return bool(told)
+        assert prove_decision(side, side, places, trying, most_looks=most, on_untried=told.append) is None
+        return {*told}
 
     # THEN each half and each single one takes a look
-    assert not untried(7) and untried(6)
-    assert not untried(7, budget_s=100.0)
+    assert not untried(7) and untried(6) == {OutOf.LOOKS}
+    assert not untried(7, budget_s=100.0) and untried(7, budget_s=0.0) == {OutOf.TIME}
 
 
 def test_decisions_that_are_too_many_for_one_run_are_forced_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

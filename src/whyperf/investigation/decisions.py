@@ -20,12 +20,18 @@ from whyperf.investigation.trials import Investigated
 from whyperf.origin.hops import own_place, statement
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.search import read_line
-from whyperf.proof.by_decision import DecisionPlace, prove_decision
+from whyperf.proof.by_decision import DecisionPlace, OutOf, prove_decision
 from whyperf.proof.rounds import ProofSide
 from whyperf.proof.sentences import ProofClaim
 
 _MOST_LOOKS = 30
 """Ten are enough for one of three searches among 16 jumps of which a third change the output, 20 for four of five."""
+_DIFFERENT = "Good and bad runs take different branches, and"
+_UNTRIED = {
+    OutOf.TIME: f"{_DIFFERENT} there was no time to try all of them: `whyperf prove --budget` allows more.",
+    OutOf.LOOKS: f"{_DIFFERENT} {_MOST_LOOKS} runs that force them were not enough to try all of them.",
+}
+_NOT_FORCED = "No branch was forced. {why}"
 _NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 
@@ -66,6 +72,10 @@ def tried_decisions(
         return ()
     try:
         places = _compared(code, investigated)
+    except WhyperfError as error:
+        so_far.leave_decisions(_NOT_FORCED.format(why=error.sentence))
+        return ()
+    try:
         trying = investigated.trying_uncounted("forcing decisions")
         proof = prove_decision(
             *investigated.sides,
@@ -74,10 +84,10 @@ def tried_decisions(
             is_input=is_input,
             most_looks=_MOST_LOOKS,
             usual=so_far.usual,
-            on_untried=so_far.leave_decisions,
+            on_untried=lambda out_of: so_far.leave_decisions(_UNTRIED[out_of]),
         )
     except WhyperfError as error:
-        so_far.dead_ends.append(error.sentence)
+        so_far.leave_decisions(error.sentence)
         return ()
     return () if proof is None else (proof,)
 
