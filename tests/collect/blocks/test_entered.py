@@ -592,6 +592,36 @@ def test_handlers_run_while_the_program_waits_with_all_other_signals_blocked(wai
     assert "often" in entered_functions(seen, waits)
 
 
+_DATA = r"""
+#include <stdio.h>
+// Behind a jump lie bytes that read like instructions, among them a conditional jump.
+__attribute__((noinline)) static long sum(int times) {
+    const unsigned char *data;
+    long total = 0;
+#if defined(__aarch64__)
+    __asm__("b 2f\n1: nop\n nop\n cbz x0, 2f\n nop\n nop\n2: adr %0, 1b" : "=r"(data));
+#else
+    __asm__("jmp 2f\n1: .skip 6, 0x90\n .byte 0x74, 2\n .skip 12, 0x90\n2: lea 1b(%%rip), %0" : "=r"(data));
+#endif
+    for (int i = 0; i < 20 * times; i++)
+        total += data[i % 20];
+    return total;
+}
+int main(int argc, char **argv) {
+    (void)argv;
+    return sum(argc) == sum(argc + 1) / 2 ? (int)(sum(argc) % 251) : 255;
+}
+"""
+
+
+def test_data_among_code_is_left_alone(tmp_path: Path) -> None:
+    data = compiled(tmp_path, _DATA, name="data")
+    plain = subprocess.run([data], check=False).returncode
+    seen = entered(data)
+    assert seen.status == plain
+    assert {"main", "sum"} <= entered_functions(seen, data)
+
+
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:
     choices = compiled(tmp_path, _CHOICES, "-g0", name="plain")
     assert not any(len(one.noted) for one in entered(choices, "abc").modules)

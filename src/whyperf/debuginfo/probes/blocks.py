@@ -1,17 +1,17 @@
 """Plans by which a program notes its basic blocks and which ways its conditional jumps go: a trap where each block
 begins, and at jumps whose ways the blocks do not tell.
 
-A block begins where a function does, where a jump leads, and behind a jump or return. It shows that a jump led there
+A block begins where a function does, where a jump leads, and behind a conditional jump. It shows that a jump led there
 if nothing else leads there. Only functions with lines get traps: others could not be shown, and what was not compiled
 may hold data. A function that is not understood gets none: its instructions must end where it does, and whatever leads
-into it must meet one.
+into it must meet one. Nor does what nothing is known to lead to, as behind a jump: that may be data, too.
 """
 
 from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -62,8 +62,10 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
     image = Image(elf)
     read = _understood([_read(machine, image, body) for body in _apart(binary)])
     size = _TRAP_BYTES[machine]
-    leaders = _leaders(read)
-    jumps = list(_conditional(machine, image, read, leaders))
+    from_elsewhere = sorted(at for one in read for at in one.targets if not one.holds(at))
+    led = [_led(one, from_elsewhere) for one in read]
+    leaders = _leaders(read, led)
+    jumps = list(_conditional(machine, image, read, led, leaders))
     traps = dict.fromkeys(leaders, (size, Ways(0)))
     traps |= {one.address: (one.passed - one.address, one.asked) for one in jumps if one.asked}
     patches = [
@@ -99,6 +101,10 @@ def _apart(binary: Binary) -> Iterator[Stretch]:
             end = body.high
 
 
+_Jump = tuple[int, int, int | None, FlowStep]
+"""Address, end and target."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Code:
     stretch: Stretch
@@ -106,7 +112,10 @@ class _Code:
     starts: frozenset[int]
     breakpoints: frozenset[int]
     targets: list[int]  # of direct jumps and calls
-    jumps: list[tuple[int, int, int | None, FlowStep]]  # address, end, target
+    jumps: list[_Jump]
+
+    def holds(self, address: int) -> bool:
+        return self.stretch.low <= address < self.stretch.high
 
     @property
     def has_table(self) -> bool:
@@ -144,21 +153,54 @@ def _understood(read: list[_Code]) -> list[_Code]:
     return [one for row, one in enumerate(read) if one.rows and row not in wrong]
 
 
-def _leaders(read: list[_Code]) -> set[int]:
+@dataclass(frozen=True, eq=False)
+class _Led:
+    """What something leads to."""
+
+    begins: set[int]  # of blocks
+    jumps: list[_Jump]
+
+
+def _led(one: _Code, from_elsewhere: Sequence[int]) -> _Led:
+    """`from_elsewhere`: targets of other functions' jumps and calls, in order."""
+    low, high = one.stretch.low, one.stretch.high
+    entered = {low, *from_elsewhere[bisect.bisect_left(from_elsewhere, low) : bisect.bisect_left(from_elsewhere, high)]}
+    targets = {target for target in one.targets if one.holds(target)}
+    if one.has_table:  # that leads anywhere
+        behind = (end for _, end, _, step in one.jumps if step is FlowStep.BRANCH)
+        return _Led({*entered, *targets, *behind}, one.jumps)
+    ending = {jump[1]: jump for jump in one.jumps}
+    begins = sorted({*entered, *targets, *ending, high})
+    found, jumps, todo = set[int](), list[_Jump](), [*entered]
+    while todo:
+        at = todo.pop()
+        if at in found or not one.holds(at):
+            continue
+        found.add(at)
+        end = begins[bisect.bisect_right(begins, at)]
+        jump = ending.get(end)
+        if jump is not None:
+            jumps.append(jump)
+            todo += [] if jump[2] is None else [jump[2]]
+        if jump is None or jump[3] is FlowStep.BRANCH:
+            todo.append(end)
+    return _Led(found, jumps)
+
+
+def _leaders(read: list[_Code], led: list[_Led]) -> set[int]:
     starts = frozenset[int]().union(*(one.starts for one in read))
-    found = {one.stretch.low for one in read}
-    for one in read:
-        for _, end, target, _ in one.jumps:
-            found.update(at for at in (end, target) if at is not None)
+    found = set[int]().union(*(one.begins for one in led))
     return (found & starts).difference(*(one.breakpoints for one in read))
 
 
-def _conditional(machine: Machine, image: Image, read: list[_Code], leaders: set[int]) -> Iterator[ConditionalJump]:
+def _conditional(
+    machine: Machine, image: Image, read: list[_Code], led: list[_Led], leaders: set[int]
+) -> Iterator[ConditionalJump]:
     ways_to = Counter(target for one in read for target in one.targets)
     apart = _apart_from_before(read)
-    for one in read:
+    for one, known in zip(read, led, strict=True):
         has_table = one.has_table
-        for address, end, target, step in one.jumps:
+        for address, end, target, step in sorted(known.jumps, key=lambda jump: jump[0]):
             if step is not FlowStep.BRANCH or target is None or not {target, end} <= leaders:
                 continue
             if machine is X86_64 and not is_conditional(image.read(address, end - address)):
