@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -311,6 +312,44 @@ def test_where_traps_cannot_be_put_into_a_process_that_is_said(tmp_path: Path) -
     # GIVEN a child that cannot write to its own code
     seen = entered(compiled(tmp_path, _WITHOUT_PROC, name="child"))
     assert seen.status == 0 and len(seen.modules) == 1 and not seen.is_whole
+
+
+_REMAINS = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int left = argc > 1 ? atoi(argv[1]) : 0;
+    if (!left) {
+        if (fork())
+            return 0;
+        setsid();
+        int null = open("/dev/null", O_RDWR);
+        for (int number = 0; number < 3; number++)
+            dup2(null, number);
+        left = 1000;
+    }
+    char text[16];
+    int at = 15;
+    for (text[at] = 0, left--; left; left /= 10)
+        text[--at] = (char)('0' + left % 10);
+    if (text[at])
+        execl(argv[0], argv[0], text + at, (char *)0);
+    return 0;
+}
+"""
+
+
+def test_what_remains_of_a_program_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a child that goes on after its parent, and leaves new marks all the time
+    remains = compiled(tmp_path, _REMAINS, name="remains")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    for _ in range(5):
+        assert entered(remains).status == 0
+        assert not list(scratch.iterdir())
 
 
 _SANDBOX = r"""

@@ -91,20 +91,23 @@ def run_noting_blocks(
         folder = Path(name)
         out = folder / "out"
         out.mkdir()
-        outcome = run_unrecorded(
-            program,
-            folder,
-            lifecycle=replace(lifecycle, for_s=seconds) if is_shorter else lifecycle,
-            environment=environment,
-            on_tick=on_tick,
-            recorder=_BlocksRecorder(out),
-            capture_output=capture_output,
-        )
+        try:
+            outcome = run_unrecorded(
+                program,
+                folder,
+                lifecycle=replace(lifecycle, for_s=seconds) if is_shorter else lifecycle,
+                environment=environment,
+                on_tick=on_tick,
+                recorder=_BlocksRecorder(out),
+                capture_output=capture_output,
+            )
+        finally:
+            seen = out.rename(folder / "seen")  # what still runs puts nothing more there while it is removed
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         if is_shorter and outcome.stopped_by == "for":
             raise WhyperfError(f"{program.path} ran longer than the time that was left to note its branches.")
-        marks = read_marks(out, {plan.build_id: plan for _, plan in planned})
+        marks = read_marks(seen, {plan.build_id: plan for _, plan in planned})
     modules = tuple(
         ModuleBlocks(path, plan, marks.noted[plan.build_id]) for path, plan in planned if plan.build_id in marks.noted
     )
