@@ -563,6 +563,26 @@ int main(void) {
 
 
 @pytest.mark.skipif(IS_ARM, reason="programs step through themselves on x86-64 only")
+def test_a_program_that_a_trap_ends_is_not_taken_for_one_that_ended(tmp_path: Path) -> None:
+    # GIVEN a signal that is blocked without the C library's knowledge
+    source = """
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) int blocked(int count) { return count > 7 ? 4 : 0; }
+int main(int argc, char **argv) {
+    sigset_t trap;
+    (void)argv;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &trap, 0, 8);
+    return blocked(argc);
+}
+"""
+    with pytest.raises(WhyperfError, match="ended by SIGTRAP"):
+        entered(compiled(tmp_path, source, name="blocked"))
+
+
 def test_a_program_that_steps_through_itself(tmp_path: Path) -> None:
     # GIVEN functions whose first instruction is as long as a trap: a step ends right behind it
     own = compiled(tmp_path, _OWN_STEPS, "-fcf-protection=none", "-fno-shrink-wrap", name="steps")

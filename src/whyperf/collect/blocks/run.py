@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
 _PLANS = "blocks-5"
+_BY_TRAP = "{path} ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own."
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,8 @@ def run_noting_blocks(
 ) -> EnteredBlocks:
     """Of functions with lines, in the program itself and the libraries that it is linked with, but for the system's.
 
-    WhyperfError where nothing can be loaded into the program, and where the run takes longer than `seconds`.
+    WhyperfError where nothing can be loaded into the program, where a trap ends it, and where the run takes longer than
+    `seconds`.
     """
     check_observable(program)
     preloadable(LIBRARY)
@@ -107,6 +110,8 @@ def run_noting_blocks(
             raise KeyboardInterrupt
         if is_shorter and outcome.stopped_by == "for":
             raise WhyperfError(f"{program.path} ran longer than the time that was left to note its branches.")
+        if outcome.signal == signal.SIGTRAP:
+            raise WhyperfError(_BY_TRAP.format(path=program.path))
         marks = read_marks(seen, {plan.build_id: plan for _, plan in planned})
     modules = tuple(
         ModuleBlocks(path, plan, marks.noted[plan.build_id]) for path, plan in planned if plan.build_id in marks.noted
