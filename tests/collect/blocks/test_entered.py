@@ -512,7 +512,7 @@ static void handle(int number, siginfo_t *info, void *context) {
     (void)context;
 #endif
 }
-__attribute__((noinline)) static int stops(int often) {
+__attribute__((noipa)) static int stops(int often) {
     if (often % 2)
 #if defined(__aarch64__)
         __asm__ volatile("brk 7");
@@ -601,7 +601,7 @@ _WAITS = r"""
 #include <sys/select.h>
 #include <unistd.h>
 static volatile int rung;
-__attribute__((noinline)) static int often(int number) { return number % 3 == 0 ? 5 : number % 3 == 1 ? 9 : 13; }
+__attribute__((noipa)) static int often(int number) { return number % 3 == 0 ? 5 : number % 3 == 1 ? 9 : 13; }
 static void ring(int number) {
     (void)number;
     rung += often(rung);
@@ -654,7 +654,7 @@ def test_handlers_run_while_the_program_waits_with_all_other_signals_blocked(wai
 _DATA = r"""
 #include <stdio.h>
 // Behind a jump lie bytes that read like instructions, among them a conditional jump.
-__attribute__((noinline)) static long sum(int times) {
+__attribute__((noipa)) static long sum(int times) {
     const unsigned char *data;
     long total = 0;
 #if defined(__aarch64__)
