@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from enum import IntFlag
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.debuginfo.basic_blocks.block_ends import branching_of
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.image import Image
 from whyperf.debuginfo.machines import AARCH64, X86_64
-from whyperf.debuginfo.machines.machine import FlowStep, Machine, Row
+from whyperf.debuginfo.machines.machine import FlowStep, Machine
 from whyperf.debuginfo.machines.x86_64.control import is_conditional
 from whyperf.debuginfo.probes.plan_file import INCREMENT, OLD_BYTES, PATCH, SITE, PatchKind, PatchPlan, PlanFlags
 from whyperf.debuginfo.probes.stretches import Stretch, bodies_of
@@ -62,7 +63,7 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
     image = Image(elf)
     read = _understood([_read(machine, image, body) for body in _apart(binary)])
     size = _TRAP_BYTES[machine]
-    from_elsewhere = sorted(at for one in read for at in one.targets if not one.holds(at))
+    from_elsewhere = sorted({at for one in read for at in one.targets if not one.holds(at)})
     led = [_led(one, from_elsewhere) for one in read]
     leaders = _leaders(read, led)
     jumps = list(_conditional(machine, image, read, led, leaders))
@@ -101,6 +102,7 @@ def _apart(binary: Binary) -> Iterator[Stretch]:
             end = body.high
 
 
+_Addresses = npt.NDArray[np.int64]
 _Jump = tuple[int, int, int | None, FlowStep]
 """Address, end and target."""
 
@@ -108,8 +110,7 @@ _Jump = tuple[int, int, int | None, FlowStep]
 @dataclass(frozen=True, eq=False)
 class _Code:
     stretch: Stretch
-    rows: list[Row]  # none: not understood
-    starts: frozenset[int]
+    starts: _Addresses  # of instructions; none: not understood
     breakpoints: frozenset[int]
     targets: list[int]  # of direct jumps and calls
     jumps: list[_Jump]
@@ -139,18 +140,26 @@ def _read(machine: Machine, image: Image, stretch: Stretch) -> _Code:
         if not found.is_call:
             jumps.append((found.start, found.end, found.target, machine.step(row[2])))
     breakpoints = frozenset(row[0] for row in rows if row[2] in _BREAKPOINTS)
-    return _Code(stretch, rows, frozenset(row[0] for row in rows), breakpoints, targets, jumps)
+    return _Code(stretch, np.array([row[0] for row in rows], np.int64), breakpoints, targets, jumps)
 
 
 def _understood(read: list[_Code]) -> list[_Code]:
     """Without stretches that something leads into where no instruction was found to begin."""
     lows = [one.stretch.low for one in read]
     wrong = set()
-    for target in frozenset[int]().union(*(one.targets for one in read)):
+    targets = set[int]().union(*(one.targets for one in read))
+    for target in targets - _at_instructions(read, targets):
         row = bisect.bisect_right(lows, target) - 1
-        if row >= 0 and target < read[row].stretch.high and target not in read[row].starts:
+        if row >= 0 and read[row].holds(target):
             wrong.add(row)
-    return [one for row, one in enumerate(read) if one.rows and row not in wrong]
+    return [one for row, one in enumerate(read) if len(one.starts) and row not in wrong]
+
+
+def _at_instructions(read: list[_Code], addresses: set[int]) -> set[int]:
+    """Those at which one begins."""
+    wanted = np.array(sorted(addresses), np.int64)
+    every = np.concatenate([np.zeros(0, np.int64), *(one.starts for one in read)])
+    return {*wanted[np.isin(wanted, every, assume_unique=True)].tolist()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +197,8 @@ def _led(one: _Code, from_elsewhere: Sequence[int]) -> _Led:
 
 
 def _leaders(read: list[_Code], led: list[_Led]) -> set[int]:
-    starts = frozenset[int]().union(*(one.starts for one in read))
-    found = set[int]().union(*(one.begins for one in led))
-    return (found & starts).difference(*(one.breakpoints for one in read))
+    found = _at_instructions(read, set[int]().union(*(one.begins for one in led)))
+    return found.difference(*(one.breakpoints for one in read))
 
 
 def _conditional(
