@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,9 +18,13 @@ import pytest
 from tests.collect.dependences.single_step import steps
 from tests.collect.observation.device_files import needs_root
 from tests.collect.observation.programs import IS_ARM, compiled, functions, instructions
+from whyperf.collect.blocks import run
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.loaded_files import LoadedFile
+from whyperf.collect.target.module_layers import origin_of
 from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.blocks import jumps_of
 from whyperf.errors import WhyperfError
 
@@ -679,6 +684,24 @@ def test_data_among_code_is_left_alone(tmp_path: Path) -> None:
     seen = entered(data)
     assert seen.status == plain
     assert {"main", "sum"} <= entered_functions(seen, data)
+
+
+def test_the_c_library_and_what_we_preload_get_no_traps(choices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a C library of one's own beside a program that lies among the system's libraries
+    names = [
+        "/usr/lib/tool/bin/tool",
+        "/opt/glibc/lib/libc.so.6",
+        "/opt/glibc/lib/libpthread.so.0",
+        "/opt/whyperf/libwhyperf_blocks.so",
+        "/usr/lib/x86_64-linux-gnu/libz.so.1",
+        "/opt/tool/libtool.so",
+    ]
+    binary = describe(str(choices))
+    files = [LoadedFile(replace(binary, path=name), origin_of(name, {names[0]}, "")) for name in names]
+    monkeypatch.setattr(run, "files_of", lambda *_: files)
+    monkeypatch.setattr(run, "ensure_plan", lambda *_: True)
+    program = find_program([str(choices)], dict(os.environ))
+    assert [str(path) for path, _ in run._planned(program, {})] == [names[0], names[-1]]
 
 
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:

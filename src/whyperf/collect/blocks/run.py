@@ -20,7 +20,6 @@ from whyperf.collect.runs.unrecorded_run import UnrecordedRun, run_unrecorded
 from whyperf.collect.sampling.sampler import cache_folder, preloadable
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.loaded_files import files_of
-from whyperf.collect.target.module_layers import is_system_library
 from whyperf.collect.target.program import Program
 from whyperf.debuginfo.probes.blocks import Ways, plan_blocks
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
@@ -29,6 +28,8 @@ from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
 _PLANS = "blocks-5"
+_NOTED = ("program", "library")
+"""Not the C library, wherever it lies: it starts threads and programs with all signals blocked. Nor what we preload."""
 _BY_TRAP = "{path} ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own."
 
 
@@ -124,7 +125,7 @@ def _planned(program: Program, environment: Mapping[str, str]) -> list[tuple[Pat
     folder = cache_folder(_PLANS)
     found = []
     for file in files_of(program, environment):
-        if is_system_library(str(file.binary.path)):
+        if file.origin not in _NOTED:
             continue
         try:
             plan = ensure_plan(folder, file.binary, plan_blocks)
