@@ -11,7 +11,8 @@
 
 #define MARKS_MAGIC "WPBLOCKS"
 
-enum { MARKS_VERSION = 2, MARKS_FILES = 256 };
+// Of files there are so many at most, and together they take so many bytes at most.
+enum { MARKS_VERSION = 2, MARKS_FILES = 256, MARKS_BYTES = 1 << 30 };
 
 // Times are of CLOCK_MONOTONIC in ns; 0: never.
 struct mark {
