@@ -686,6 +686,26 @@ def test_data_among_code_is_left_alone(tmp_path: Path) -> None:
     assert {"main", "sum"} <= entered_functions(seen, data)
 
 
+_FAR = r"""
+#include <stdio.h>
+__attribute__((noipa, section(".far"))) static int far(int count) { return count > 2 ? 7 : 3; }
+__attribute__((noipa)) static int near(int count) { return count > 2 ? 5 : 2; }
+int main(int argc, char **argv) {
+    (void)argv;
+    return far(argc) + near(argc);
+}
+"""
+
+
+@pytest.mark.skipif(IS_ARM, reason="the linker's default addresses are those of x86-64")
+def test_code_in_several_segments(tmp_path: Path) -> None:
+    # GIVEN nothing between the code of two segments
+    apart = compiled(tmp_path, _FAR, "-no-pie", "-Wl,--section-start=.far=0x4000000", name="apart")
+    seen = entered(apart)
+    assert seen.status == 5 and seen.is_whole
+    assert {"main", "far", "near"} <= entered_functions(seen, apart)
+
+
 def test_the_c_library_and_what_we_preload_get_no_traps(choices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN a C library of one's own beside a program that lies among the system's libraries
     names = [
