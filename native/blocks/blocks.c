@@ -162,8 +162,11 @@ static void put_traps(const struct module *module, struct noted *noted) {
     bool fits = install_check(&noted->plan, module) == PROBES_DONE;
     noted->marks = fits ? marks_new(this.out, &noted->plan) : NULL;
     atomic_store(&noted->in, noted->marks != NULL);
-    if (!noted->marks || install_patches(&noted->plan, &noted->installed) != PROBES_DONE)
+    if (!noted->marks || install_patches(&noted->plan, &noted->installed) != PROBES_DONE) {
+        if (noted->marks)
+            atomic_store(&noted->marks->ended, 1);
         release(noted);
+    }
 }
 
 // Unloaded and loaded to the same place again, it has no traps and gets none: its blocks are those noted before.

@@ -16,8 +16,14 @@ static size_t bytes_for(uint32_t blocks) {
     return sizeof(struct marks) + (size_t)blocks * sizeof(struct mark);
 }
 
-static int create_file(const char *folder, char path[PATH_MAX]) {
-    for (int number = 0; number < MARKS_FILES; number++) {
+// As if all were as long as this one; a single one may be longer.
+static int most_files(size_t bytes) {
+    size_t most = MARKS_BYTES / bytes;
+    return most > MARKS_FILES ? MARKS_FILES : most ? (int)most : 1;
+}
+
+static int create_file(const char *folder, size_t bytes, char path[PATH_MAX]) {
+    for (int number = 0, most = most_files(bytes); number < most; number++) {
         if ((size_t)snprintf(path, PATH_MAX, "%s/%d.marks", folder, number) >= PATH_MAX)
             return -1;
         int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -30,7 +36,7 @@ static int create_file(const char *folder, char path[PATH_MAX]) {
 struct marks *marks_new(const char *folder, const struct plan *plan) {
     static char path[PATH_MAX]; // stacks may be small; the caller holds a lock
     size_t bytes = bytes_for(plan->header->patches);
-    int fd = create_file(folder, path);
+    int fd = create_file(folder, bytes, path);
     if (fd < 0)
         return NULL;
     void *found = MAP_FAILED;

@@ -11,7 +11,8 @@
 
 #define MARKS_MAGIC "WPBLOCKS"
 
-enum { MARKS_VERSION = 2, MARKS_FILES = 256 };
+// Of files there are so many at most, and together they take so many bytes at most.
+enum { MARKS_VERSION = 2, MARKS_FILES = 256, MARKS_BYTES = 1 << 30 };
 
 // Times are of CLOCK_MONOTONIC in ns; 0: never.
 struct mark {
@@ -27,7 +28,7 @@ struct marks {
     uint8_t build_id[PLAN_BUILD_ID_BYTES];
     uint32_t build_id_bytes;
     uint32_t plan_checksum;
-    _Atomic uint32_t ended; // 1: traps were taken out before the process ended
+    _Atomic uint32_t ended; // 1: traps were taken out before the process ended, or could not be put in
     struct mark of[];
 };
 

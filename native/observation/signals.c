@@ -2,6 +2,7 @@
 // put back into what the program reads. A handler that the program installs for it is kept, and gets what is not ours.
 #include "observation/signals.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,8 +23,10 @@ DECLARE_NEXT(sigprocmask);
 DECLARE_NEXT(pthread_sigmask);
 DECLARE_NEXT(sigsuspend);
 DECLARE_NEXT(ppoll);
+DECLARE_NEXT(__ppoll_chk);
 DECLARE_NEXT(pselect);
 DECLARE_NEXT(epoll_pwait);
+DECLARE_NEXT(epoll_pwait2);
 DECLARE_NEXT(sigset);
 DECLARE_NEXT(sighold);
 DECLARE_NEXT(sigrelse);
@@ -37,6 +40,10 @@ static _Atomic bool masked_by_program[_NSIG]; // its handlers whose mask holds S
 static __thread bool program_blocks __attribute__((tls_model("initial-exec")));
 
 enum { KERNEL_MASK_BYTES = 8 };
+
+// What ppoll() becomes with _FORTIFY_SOURCE, and what older C libraries do not have.
+int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *set, size_t bytes);
+int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *set);
 
 static void forward(int number, siginfo_t *info, void *context) {
     struct sigaction action = program_action;
@@ -52,8 +59,13 @@ static void forward(int number, siginfo_t *info, void *context) {
     }
 }
 
+// Not a single step, a watched address or a signal that was sent: those may come anywhere, also right behind a trap.
+static bool is_of_instruction(const siginfo_t *info) {
+    return info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT;
+}
+
 static void on_trap(int number, siginfo_t *info, void *context) {
-    if (info->si_code <= 0 || !trap_handled(context))
+    if (!is_of_instruction(info) || !trap_handled(context))
         forward(number, info, context);
 }
 
@@ -244,6 +256,12 @@ EXPORT int ppoll(struct pollfd *files, nfds_t count, const struct timespec *time
     return NEXT(ppoll)(files, count, timeout, without_trap(set, &copy));
 }
 
+EXPORT int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *set,
+                       size_t bytes) {
+    sigset_t copy;
+    return NEXT(__ppoll_chk)(files, count, timeout, without_trap(set, &copy), bytes);
+}
+
 EXPORT int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct timespec *timeout,
                    const sigset_t *set) {
     sigset_t copy;
@@ -253,4 +271,13 @@ EXPORT int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const
 EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *set) {
     sigset_t copy;
     return NEXT(epoll_pwait)(fd, events, count, timeout, without_trap(set, &copy));
+}
+
+EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *timeout,
+                        const sigset_t *set) {
+    sigset_t copy;
+    if (NEXT(epoll_pwait2))
+        return NEXT(epoll_pwait2)(fd, events, count, timeout, without_trap(set, &copy));
+    errno = ENOSYS;
+    return -1;
 }

@@ -77,12 +77,22 @@ static bool restored(const struct plan_patch *patch, const struct installed *ins
 typedef bool (*content_fn)(const struct plan_patch *patch, const struct installed *installed,
                            uint8_t new[PLAN_OLD_BYTES]);
 
-// Writes over all patches in one go, or over none.
-static bool rewrite(const struct plan *plan, const struct installed *installed, content_fn content) {
-    uint32_t count = plan->header->patches;
-    if (!count)
-        return true;
-    uint64_t first = plan->patches[0].at, end = plan->patches[count - 1].at + (uint64_t)plan->patches[count - 1].size;
+static uint64_t end_of(const struct plan_patch *patch) {
+    return (uint64_t)patch->at + patch->size;
+}
+
+// Of a run of patches with no whole page between them: that could be nothing's, or data.
+static uint32_t run_end(const struct plan *plan, uint32_t from) {
+    const struct plan_patch *patches = plan->patches;
+    uint32_t to = from + 1;
+    while (to < plan->header->patches && patches[to].at / PAGE <= end_of(&patches[to - 1]) / PAGE + 1)
+        to++;
+    return to;
+}
+
+static bool rewrite_run(const struct plan *plan, uint32_t from, uint32_t to, const struct installed *installed,
+                        content_fn content) {
+    uint64_t first = plan->patches[from].at, end = end_of(&plan->patches[to - 1]);
     size_t bytes = whole_pages(end - first);
     uint8_t *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint8_t *old = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -91,7 +101,7 @@ static bool rewrite(const struct plan *plan, const struct installed *installed, 
         uintptr_t text = installed->bias + first;
         memcpy(old, (const void *)text, end - first);
         memcpy(copy, old, end - first);
-        for (uint32_t i = 0; i < count && done; i++) {
+        for (uint32_t i = from; i < to && done; i++) {
             uint8_t new[PLAN_OLD_BYTES];
             done = content(&plan->patches[i], installed, new);
             memcpy(copy + (plan->patches[i].at - first), new, plan->patches[i].size);
@@ -105,12 +115,24 @@ static bool rewrite(const struct plan *plan, const struct installed *installed, 
     return done;
 }
 
+// The first so many patches, all of them or none.
+static bool rewrite(const struct plan *plan, uint32_t count, const struct installed *installed, content_fn content) {
+    for (uint32_t from = 0, to; from < count; from = to) {
+        to = run_end(plan, from);
+        if (!rewrite_run(plan, from, to, installed, content)) {
+            rewrite(plan, from, installed, restored);
+            return false;
+        }
+    }
+    return true;
+}
+
 enum probes_reason install_patches(const struct plan *plan, const struct installed *installed) {
-    return rewrite(plan, installed, install_patched) ? PROBES_DONE : PROBES_NOT_WRITABLE;
+    return rewrite(plan, plan->header->patches, installed, install_patched) ? PROBES_DONE : PROBES_NOT_WRITABLE;
 }
 
 bool install_restore(const struct plan *plan, const struct installed *installed) {
-    return rewrite(plan, installed, restored);
+    return rewrite(plan, plan->header->patches, installed, restored);
 }
 
 bool install_is_in_effect(const struct plan *plan, const struct installed *installed) {

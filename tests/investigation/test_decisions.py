@@ -121,10 +121,11 @@ def test_a_good_run_that_was_not_seen_to_its_end_shows_no_decisions(monkeypatch:
     good = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     bad = entered({0x10: 1, 0x16: 2, 0x40: 9, 0x46: 0}, _JUMPS, {})
     asked, so_far = _tried(monkeypatch, replace(good, is_whole=False), bad)
-    assert asked == 2 and len(so_far.dead_ends) == 1 and "could not be observed" in so_far.dead_ends[0]
+    assert asked == 2 and so_far.decisions_note.startswith("No branch was forced. The good run")
+    assert "could not be observed" in so_far.decisions_note
 
 
 def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     asked, so_far = _tried(monkeypatch, nothing, nothing)
-    assert asked == 2 and so_far.runs == 0 and not so_far.dead_ends
+    assert asked == 2 and so_far.runs == 0 and not so_far.decisions_note

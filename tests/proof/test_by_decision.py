@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.collect.observation.programs import compiled
 from whyperf.collect.blocks.run import run_noting_blocks
+from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, find_program
@@ -20,7 +21,7 @@ from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
-from whyperf.proof.by_decision import DecisionPlace, Effect, first_that_removes, prove_decision
+from whyperf.proof.by_decision import DecisionPlace, Effect, OutOf, first_that_removes, prove_decision
 from whyperf.proof.judging import ProofJudgement
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying
 from whyperf.proof.screening import Screened
@@ -220,16 +221,33 @@ def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatc
     claim = ProofClaim("f", "m", "a.c", 5, "x", "", "")
     places = [DecisionPlace(claim, ObservedSite(Path("/m"), number), taken_in_good=True) for number in range(4)]
 
-    def untried(most: int, budget_s: float | None = None) -> bool:
-        told: list[None] = []
+    def untried(most: int, budget_s: float | None = None) -> set[OutOf]:
+        told: list[OutOf] = []
         trying = Trying(budget_s=budget_s)
-        found = prove_decision(side, side, places, trying, most_looks=most, on_untried=lambda: told.append(None))
-        assert found is None
-        return bool(told)
+        assert prove_decision(side, side, places, trying, most_looks=most, on_untried=told.append) is None
+        return {*told}
 
     # THEN each half and each single one takes a look
-    assert not untried(7) and untried(6)
-    assert not untried(7, budget_s=100.0)
+    assert not untried(7) and untried(6) == {OutOf.LOOKS}
+    assert not untried(7, budget_s=100.0) and untried(7, budget_s=0.0) == {OutOf.TIME}
+
+
+def test_decisions_that_are_too_many_for_one_run_are_forced_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    forced: list[int] = []
+
+    class Counting(_Screening):
+        def forced(self, put: Put) -> Screened:
+            forced.append(len(put.sites))
+            return Screened(TrialRun(1.0, 0), is_sound=True, share=0.0)
+
+    monkeypatch.setattr(by_decision, "Screening", Counting)
+    side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+    claim = ProofClaim("f", "m", "a.c", 5, "x", "", "")
+    every = 2 * MOST_SITES + 2
+    places = [DecisionPlace(claim, ObservedSite(Path("/m"), number), taken_in_good=True) for number in range(every)]
+    assert prove_decision(side, side, places, most_looks=10) is None
+    # THEN no run has more than it can have, and all were forced
+    assert max(forced) <= MOST_SITES and sum(forced) == every and len(forced) == 4
 
 
 def test_nothing_runs_where_no_time_is_left() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,18 @@ from whyperf.errors import WhyperfError
 from whyperf.investigation.trials import Investigated
 from whyperf.origin.hops import own_place, statement
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.search import read_line
-from whyperf.proof.by_decision import DecisionPlace, prove_decision
+from whyperf.proof.by_decision import DecisionPlace, OutOf, prove_decision
 from whyperf.proof.rounds import ProofSide
 from whyperf.proof.sentences import ProofClaim
 
 _MOST_LOOKS = 30
 """Ten are enough for one of three searches among 16 jumps of which a third change the output, 20 for four of five."""
+_DIFFERENT = "Good and bad runs take different branches, and"
+_UNTRIED = {
+    OutOf.TIME: f"{_DIFFERENT} there was no time to try all of them: `whyperf prove --budget` allows more.",
+    OutOf.LOOKS: f"{_DIFFERENT} {_MOST_LOOKS} runs that force them were not enough to try all of them.",
+}
+_NOT_FORCED = "No branch was forced. {why}"
 _NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 
@@ -66,6 +72,10 @@ def tried_decisions(
         return ()
     try:
         places = _compared(code, investigated)
+    except WhyperfError as error:
+        so_far.leave_decisions(_NOT_FORCED.format(why=error.sentence))
+        return ()
+    try:
         trying = investigated.trying_uncounted("forcing decisions")
         proof = prove_decision(
             *investigated.sides,
@@ -74,10 +84,10 @@ def tried_decisions(
             is_input=is_input,
             most_looks=_MOST_LOOKS,
             usual=so_far.usual,
-            on_untried=so_far.leave_decisions,
+            on_untried=lambda out_of: so_far.leave_decisions(_UNTRIED[out_of]),
         )
     except WhyperfError as error:
-        so_far.dead_ends.append(error.sentence)
+        so_far.leave_decisions(error.sentence)
         return ()
     return () if proof is None else (proof,)
 
@@ -89,7 +99,8 @@ def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPla
     )
     if not good.is_whole:
         raise WhyperfError(_NOT_WHOLE)
-    return [_place(code, one) for one in other_decisions(good, bad)]
+    lines_of = cache(_lines_of)  # many decisions are in the same file
+    return [_place(code, one, lines_of) for one in other_decisions(good, bad)]
 
 
 def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlocks:
@@ -102,15 +113,23 @@ def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlo
     return seen
 
 
-def _place(code: ProgramCode, decision: OtherDecision) -> DecisionPlace:
+def _lines_of(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(errors="replace").split("\n")
+    except OSError:
+        return []
+
+
+def _place(code: ProgramCode, decision: OtherDecision, lines_of: Callable[[str], list[str]]) -> DecisionPlace:
     own = own_place(code.module(decision.module).places(decision.address))
+    text = next(iter(lines_of(own.file)[max(0, own.line - 1) : own.line]), "")
     return DecisionPlace(
         ProofClaim(
             own.function,
             decision.module.name,
             own.file,
             own.line,
-            statement(read_line(own.file, own.line)) or f"the jump at {decision.address:#x}",
+            statement(text) or f"the jump at {decision.address:#x}",
             "",
             "",
             means=ProofMeans.DECISION,

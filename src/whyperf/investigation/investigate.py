@@ -37,10 +37,6 @@ _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
     "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
 )
-_DECISIONS_UNTRIED = (
-    "Good and bad runs take different branches, and there was no time to try all of them: `whyperf prove --budget` "
-    "allows more."
-)
 _DEVICES_AT_RISK = "Forced runs can remove device files: /dev could not be made read-only for them ({why})."
 
 
@@ -113,8 +109,8 @@ def investigate(
         decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
-    if so_far.decisions_untried:
-        verdict = replace(verdict, notes=(*verdict.notes, _DECISIONS_UNTRIED))
+    if so_far.decisions_note:
+        verdict = replace(verdict, notes=(*verdict.notes, so_far.decisions_note))
     if so_far.ran_out and not (best is not None and best.is_proven):
         note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
         verdict = replace(verdict, notes=(*verdict.notes, note))

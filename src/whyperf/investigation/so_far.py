@@ -26,8 +26,8 @@ class SoFar:
     """Why starts led nowhere: a sentence each."""
     ran_out: bool = False
     """Something was not done for want of runs."""
-    decisions_untried: bool = False
-    """Not all were tried in their part of the time."""
+    decisions_note: str = ""
+    """Why not all decisions were tried, if so."""
 
     @property
     def left(self) -> int:
@@ -37,8 +37,8 @@ class SoFar:
         self.runs += followed.runs
         self.ran_out |= followed.end is ChainEnd.NOT_FOLLOWED and self.left < _A_LOOK
 
-    def leave_decisions(self) -> None:
-        self.decisions_untried = True
+    def leave_decisions(self, why: str) -> None:
+        self.decisions_note = self.decisions_note or why
 
     def has_room_for_a_chain(self) -> bool:
         return self._has_room(_A_LOOK)

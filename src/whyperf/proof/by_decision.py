@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.proof.guards import Checked
@@ -47,6 +48,13 @@ class DecisionPlace:
         return ObservedSite(self.jump.module, self.jump.address, decided=Decided(ways.get(kind)))
 
 
+class OutOf(Enum):
+    """Why decisions are left untried."""
+
+    TIME = "time"
+    LOOKS = "looks"
+
+
 class Effect(Enum):
     """Of jumps that are forced together."""
 
@@ -64,11 +72,12 @@ def prove_decision(
     is_input: Callable[[DecisionPlace], bool] = lambda _place: False,
     most_looks: int,
     usual: UsualRuns | None = None,
-    on_untried: Callable[[], None] = lambda: None,
+    on_untried: Callable[[OutOf], None] = lambda _of: None,
 ) -> Proof | None:
     """Of the first of these decisions that removes most of the excess in one run and is not about the input itself; of
     the first one about the input where no other does. None where none does in so many looks, for which there is a part
-    of the time; `on_untried` is called if that was too little. WhyperfError where the programs cannot be run at all."""
+    of the time; `on_untried` is called if one of them was too little. WhyperfError where the programs cannot be run at
+    all."""
     chosen: list[DecisionPlace] = []
 
     def put(kind: TrialKind) -> Put:
@@ -76,15 +85,23 @@ def prove_decision(
 
     rounds = ProofRounds(good, bad, trying, put, usual=usual)
     screening = Screening(rounds)
-    if not places or rounds.is_time_up or not screening.has_excess():
+    if not places:
+        return None
+    if rounds.is_time_up:
+        on_untried(OutOf.TIME)
+        return None
+    if not screening.has_excess():
         return None
 
     ends = math.inf if trying.budget_s is None else time.monotonic() + _FOR_LOOKS * trying.budget_s
 
     def effect(numbers: Sequence[int]) -> Effect | None:
         nonlocal most_looks
-        if rounds.is_time_up or time.monotonic() > ends or most_looks == 0:
-            on_untried()
+        if len(numbers) > MOST_SITES:
+            return Effect.OTHER_WORK  # as far as one run can show
+        is_late = rounds.is_time_up or time.monotonic() > ends
+        if is_late or most_looks == 0:
+            on_untried(OutOf.TIME if is_late else OutOf.LOOKS)
             return None
         most_looks -= 1
         try:

@@ -8,16 +8,23 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.collect.dependences.single_step import steps
-from tests.collect.observation.programs import compiled, functions
+from tests.collect.observation.device_files import needs_root
+from tests.collect.observation.programs import IS_ARM, compiled, functions, instructions
+from whyperf.collect.blocks import run
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
 from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.loaded_files import LoadedFile
+from whyperf.collect.target.module_layers import origin_of
 from whyperf.collect.target.program import find_program
+from whyperf.debuginfo.describe import describe
 from whyperf.debuginfo.probes.blocks import jumps_of
 from whyperf.errors import WhyperfError
 
@@ -282,6 +289,74 @@ def test_where_there_is_no_room_for_marks_that_is_said(children: Path) -> None:
     assert seen.status == 0 and seen.modules == () and not seen.is_whole
 
 
+_WITHOUT_PROC = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    if (argc > 1)
+        return 0;
+    pid_t child = fork();
+    if (!child) {
+        if (unshare(CLONE_NEWNS) || mount("none", "/", 0, MS_REC | MS_PRIVATE, 0) || umount2("/proc", MNT_DETACH))
+            _exit(9);
+        execl(argv[0], argv[0], "again", (char *)0);
+        _exit(8);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+"""
+
+
+@needs_root
+def test_where_traps_cannot_be_put_into_a_process_that_is_said(tmp_path: Path) -> None:
+    # GIVEN a child that cannot write to its own code
+    seen = entered(compiled(tmp_path, _WITHOUT_PROC, name="child"))
+    assert seen.status == 0 and len(seen.modules) == 1 and not seen.is_whole
+
+
+_REMAINS = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int left = argc > 1 ? atoi(argv[1]) : 0;
+    if (!left) {
+        if (fork())
+            return 0;
+        setsid();
+        int null = open("/dev/null", O_RDWR);
+        for (int number = 0; number < 3; number++)
+            dup2(null, number);
+        left = 1000;
+    }
+    char text[16];
+    int at = 15;
+    for (text[at] = 0, left--; left; left /= 10)
+        text[--at] = (char)('0' + left % 10);
+    if (text[at])
+        execl(argv[0], argv[0], text + at, (char *)0);
+    return 0;
+}
+"""
+
+
+def test_what_remains_of_a_program_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a child that goes on after its parent, and leaves new marks all the time
+    remains = compiled(tmp_path, _REMAINS, name="remains")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    for _ in range(5):
+        assert entered(remains).status == 0
+        assert not list(scratch.iterdir())
+
+
 _SANDBOX = r"""
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -426,6 +501,227 @@ def test_a_program_with_its_own_library_functions_runs_on(tmp_path: Path) -> Non
     assert seen.status == 0
     found = entered_functions(seen, own)
     assert "main" in found and "memcpy" not in found
+
+
+_OWN_BREAKPOINTS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <ucontext.h>
+static volatile int met;
+static void handle(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    met++;
+#if defined(__aarch64__)
+    ((ucontext_t *)context)->uc_mcontext.pc += 4;
+#else
+    (void)context;
+#endif
+}
+__attribute__((noipa)) static int stops(int often) {
+    if (often % 2)
+#if defined(__aarch64__)
+        __asm__ volatile("brk 7");
+#else
+        __asm__ volatile("int3");
+#endif
+    return often;
+}
+int main(void) {
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, 0);
+    for (int i = 0; i < 10; i++)
+        stops(i);
+    return met;
+}
+"""
+
+
+def test_a_program_meets_its_own_breakpoints(tmp_path: Path) -> None:
+    # GIVEN blocks that begin with a breakpoint
+    own = compiled(tmp_path, _OWN_BREAKPOINTS, name="breakpoints")
+    program = find_program([str(own)], dict(os.environ))
+    seen = run_noting_blocks(program, lifecycle=Lifecycle(), environment=dict(os.environ), seconds=20.0)
+    assert seen.status == 5
+    assert {"main", "stops"} <= entered_functions(seen, own)
+
+
+_OWN_STEPS = r"""
+#include <signal.h>
+#include <stdio.h>
+static volatile int steps;
+static void count(int number) {
+    (void)number;
+    steps++;
+}
+__attribute__((noinline)) static int folded(int depth) {
+    return depth ? depth ^ folded(depth - 1) * folded(depth - 1) : 3;
+}
+int main(void) {
+    signal(SIGTRAP, count);
+    __asm__ volatile("sub $128, %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "cc", "memory");
+    int sum = folded(3);
+    __asm__ volatile("sub $128, %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n add $128, %%rsp" ::: "cc", "memory");
+    printf("%d\n", sum);
+    return steps > 20 ? 7 : 1;
+}
+"""
+
+
+@pytest.mark.skipif(IS_ARM, reason="programs step through themselves on x86-64 only")
+def test_a_program_that_a_trap_ends_is_not_taken_for_one_that_ended(tmp_path: Path) -> None:
+    # GIVEN a signal that is blocked without the C library's knowledge
+    source = """
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) int blocked(int count) { return count > 7 ? 4 : 0; }
+int main(int argc, char **argv) {
+    sigset_t trap;
+    (void)argv;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &trap, 0, 8);
+    return blocked(argc);
+}
+"""
+    with pytest.raises(WhyperfError, match="ended by SIGTRAP"):
+        entered(compiled(tmp_path, source, name="blocked"))
+
+
+def test_a_program_that_steps_through_itself(tmp_path: Path) -> None:
+    # GIVEN functions whose first instruction is as long as a trap: a step ends right behind it
+    own = compiled(tmp_path, _OWN_STEPS, "-fcf-protection=none", "-fno-shrink-wrap", name="steps")
+    assert instructions(own, "folded")[0].size == 1
+    seen = entered(own)
+    assert seen.status == 7
+    assert {"main", "folded"} <= entered_functions(seen, own)
+
+
+_WAITS = r"""
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <unistd.h>
+static volatile int rung;
+__attribute__((noipa)) static int often(int number) { return number % 3 == 0 ? 5 : number % 3 == 1 ? 9 : 13; }
+static void ring(int number) {
+    (void)number;
+    rung += often(rung);
+}
+int main(int argc, char **argv) {
+    sigset_t alarm, others;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    sigprocmask(SIG_BLOCK, &alarm, 0);
+    sigfillset(&others);
+    sigdelset(&others, SIGALRM);
+    signal(SIGALRM, ring);
+    struct pollfd files[2];
+    memset(files, -1, sizeof files);
+    struct timespec patience = {10, 0};
+    ualarm(1000, 0);
+    if (!strcmp(argv[1], "ppoll"))
+        ppoll(files, (nfds_t)argc - 1, &patience, &others);
+    else if (!strcmp(argv[1], "pselect"))
+        pselect(0, 0, 0, 0, &patience, &others);
+    else if (!strcmp(argv[1], "sigsuspend"))
+        sigsuspend(&others);
+    else if (!strcmp(argv[1], "epoll_pwait"))
+        epoll_pwait(epoll_create1(0), &(struct epoll_event){0}, 1, 10000, &others);
+#if __GLIBC_PREREQ(2, 35)
+    else if (!strcmp(argv[1], "epoll_pwait2"))
+        epoll_pwait2(epoll_create1(0), &(struct epoll_event){0}, 1, &patience, &others);
+#endif
+    return rung;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def waits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("waits"), _WAITS, "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", name="waits")
+
+
+@pytest.mark.parametrize("by", ["ppoll", "pselect", "sigsuspend", "epoll_pwait", "epoll_pwait2"])
+def test_handlers_run_while_the_program_waits_with_all_other_signals_blocked(waits: Path, by: str) -> None:
+    plain = subprocess.run([waits, by], check=False).returncode
+    if by == "epoll_pwait2" and plain == 0:
+        pytest.skip("this C library or kernel does not have it")
+    assert plain == 5
+    seen = entered(waits, by)
+    assert seen.status == 5
+    assert "often" in entered_functions(seen, waits)
+
+
+_DATA = r"""
+#include <stdio.h>
+// Behind a jump lie bytes that read like instructions, among them a conditional jump.
+__attribute__((noipa)) static long sum(int times) {
+    const unsigned char *data;
+    long total = 0;
+#if defined(__aarch64__)
+    __asm__("b 2f\n1: nop\n nop\n cbz x0, 2f\n nop\n nop\n2: adr %0, 1b" : "=r"(data));
+#else
+    __asm__("jmp 2f\n1: .skip 6, 0x90\n .byte 0x74, 2\n .skip 12, 0x90\n2: lea 1b(%%rip), %0" : "=r"(data));
+#endif
+    for (int i = 0; i < 20 * times; i++)
+        total += data[i % 20];
+    return total;
+}
+int main(int argc, char **argv) {
+    (void)argv;
+    return sum(argc) == sum(argc + 1) / 2 ? (int)(sum(argc) % 251) : 255;
+}
+"""
+
+
+def test_data_among_code_is_left_alone(tmp_path: Path) -> None:
+    data = compiled(tmp_path, _DATA, name="data")
+    plain = subprocess.run([data], check=False).returncode
+    seen = entered(data)
+    assert seen.status == plain
+    assert {"main", "sum"} <= entered_functions(seen, data)
+
+
+_FAR = r"""
+#include <stdio.h>
+__attribute__((noipa, section(".far"))) static int far(int count) { return count > 2 ? 7 : 3; }
+__attribute__((noipa)) static int near(int count) { return count > 2 ? 5 : 2; }
+int main(int argc, char **argv) {
+    (void)argv;
+    return far(argc) + near(argc);
+}
+"""
+
+
+@pytest.mark.skipif(IS_ARM, reason="the linker's default addresses are those of x86-64")
+def test_code_in_several_segments(tmp_path: Path) -> None:
+    # GIVEN nothing between the code of two segments
+    apart = compiled(tmp_path, _FAR, "-no-pie", "-Wl,--section-start=.far=0x4000000", name="apart")
+    seen = entered(apart)
+    assert seen.status == 5 and seen.is_whole
+    assert {"main", "far", "near"} <= entered_functions(seen, apart)
+
+
+def test_the_c_library_and_what_we_preload_get_no_traps(choices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a C library of one's own beside a program that lies among the system's libraries
+    names = [
+        "/usr/lib/tool/bin/tool",
+        "/opt/glibc/lib/libc.so.6",
+        "/opt/glibc/lib/libpthread.so.0",
+        "/opt/whyperf/libwhyperf_blocks.so",
+        "/usr/lib/x86_64-linux-gnu/libz.so.1",
+        "/opt/tool/libtool.so",
+    ]
+    binary = describe(str(choices))
+    files = [LoadedFile(replace(binary, path=name), origin_of(name, {names[0]}, "")) for name in names]
+    monkeypatch.setattr(run, "files_of", lambda *_: files)
+    monkeypatch.setattr(run, "ensure_plan", lambda *_: True)
+    program = find_program([str(choices)], dict(os.environ))
+    assert [str(path) for path, _ in run._planned(program, {})] == [names[0], names[-1]]
 
 
 def test_functions_without_lines_are_left_alone(tmp_path: Path) -> None:

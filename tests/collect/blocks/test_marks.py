@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from whyperf.collect.blocks import marks
 from whyperf.collect.blocks.marks import MOST_FILES, read_marks
 from whyperf.debuginfo.probes.plan_file import INCREMENT, PATCH, SITE, PatchPlan, PlanFlags
 
@@ -38,12 +39,12 @@ def read(folder: Path, *files: bytes) -> tuple[list[int], bool]:
     for number, file in enumerate(files):
         (folder / f"{number}.marks").write_bytes(file)
     found = read_marks(folder, {_BUILD_ID: _PLAN})
-    marks = found.noted.get(_BUILD_ID)
-    if marks is None:
+    noted = found.noted.get(_BUILD_ID)
+    if noted is None:
         return [], found.is_whole
-    entered = marks["entered"].tolist()
+    entered = noted["entered"].tolist()
     for name, later in (("taken", 1), ("passed", 3)):
-        assert marks[name].tolist() == [time and time + later for time in entered]
+        assert noted[name].tolist() == [time and time + later for time in entered]
     return entered, found.is_whole
 
 
@@ -74,3 +75,10 @@ def test_what_does_not_fit_is_passed_over(tmp_path: Path, damaged: bytes) -> Non
 
 def test_where_all_files_are_taken_more_processes_may_have_run(tmp_path: Path) -> None:
     assert read(tmp_path, *[content(1, 2, 3)] * MOST_FILES) == ([1, 2, 3], False)
+
+
+def test_long_files_are_fewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = content(1, 2, 3)
+    monkeypatch.setattr(marks, "MOST_BYTES", 4 * len(one) - 1)
+    assert read(tmp_path, one, one) == ([1, 2, 3], True)
+    assert read(tmp_path, one, one, one) == ([1, 2, 3], False)

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from whyperf.debuginfo.probes.plan_file import PatchPlan
 
 MOST_FILES = 256
+MOST_BYTES = 1 << 30
+"""Of all files, as if they were equally long. Half of what a recording takes at most."""
 _MAGIC, _VERSION = b"WPBLOCKS", 2
 _HEADER = struct.Struct("<8sII20sIII")
 _BUILD_ID_BYTES = 20
@@ -44,7 +46,12 @@ def read_marks(folder: Path, plans: Mapping[str, PatchPlan]) -> Marks:
     for build_id, found, ended in filter(None, (_read(path.read_bytes(), plans) for path in paths)):
         is_whole = is_whole and not ended
         noted[build_id] = _earlier(noted[build_id], found) if build_id in noted else found
-    return Marks(noted, is_whole and len(paths) < MOST_FILES)
+    return Marks(noted, is_whole and all(len(paths) < _most_files(plan) for plan in plans.values()))
+
+
+def _most_files(plan: PatchPlan) -> int:
+    """Beyond which a process finds no room for its marks of this one."""
+    return min(MOST_FILES, max(1, MOST_BYTES // (_HEADER.size + len(plan.patches) * MARK.itemsize)))
 
 
 def _read(content: bytes, plans: Mapping[str, PatchPlan]) -> tuple[str, Noted, bool] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +20,6 @@ from whyperf.collect.runs.unrecorded_run import UnrecordedRun, run_unrecorded
 from whyperf.collect.sampling.sampler import cache_folder, preloadable
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.loaded_files import files_of
-from whyperf.collect.target.module_layers import is_system_library
 from whyperf.collect.target.program import Program
 from whyperf.debuginfo.probes.blocks import Ways, plan_blocks
 from whyperf.debuginfo.probes.plan_cache import ensure_plan
@@ -27,7 +27,10 @@ from whyperf.debuginfo.probes.plan_file import PatchPlan
 from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
-_PLANS = "blocks-4"
+_PLANS = "blocks-5"
+_NOTED = ("program", "library")
+"""Not the C library, wherever it lies: it starts threads and programs with all signals blocked. Nor what we preload."""
+_BY_TRAP = "{path} ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own."
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,8 @@ def run_noting_blocks(
 ) -> EnteredBlocks:
     """Of functions with lines, in the program itself and the libraries that it is linked with, but for the system's.
 
-    WhyperfError where nothing can be loaded into the program, and where the run takes longer than `seconds`.
+    WhyperfError where nothing can be loaded into the program, where a trap ends it, and where the run takes longer than
+    `seconds`.
     """
     check_observable(program)
     preloadable(LIBRARY)
@@ -91,20 +95,25 @@ def run_noting_blocks(
         folder = Path(name)
         out = folder / "out"
         out.mkdir()
-        outcome = run_unrecorded(
-            program,
-            folder,
-            lifecycle=replace(lifecycle, for_s=seconds) if is_shorter else lifecycle,
-            environment=environment,
-            on_tick=on_tick,
-            recorder=_BlocksRecorder(out),
-            capture_output=capture_output,
-        )
+        try:
+            outcome = run_unrecorded(
+                program,
+                folder,
+                lifecycle=replace(lifecycle, for_s=seconds) if is_shorter else lifecycle,
+                environment=environment,
+                on_tick=on_tick,
+                recorder=_BlocksRecorder(out),
+                capture_output=capture_output,
+            )
+        finally:
+            seen = out.rename(folder / "seen")  # what still runs puts nothing more there while it is removed
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         if is_shorter and outcome.stopped_by == "for":
             raise WhyperfError(f"{program.path} ran longer than the time that was left to note its branches.")
-        marks = read_marks(out, {plan.build_id: plan for _, plan in planned})
+        if outcome.signal == signal.SIGTRAP:
+            raise WhyperfError(_BY_TRAP.format(path=program.path))
+        marks = read_marks(seen, {plan.build_id: plan for _, plan in planned})
     modules = tuple(
         ModuleBlocks(path, plan, marks.noted[plan.build_id]) for path, plan in planned if plan.build_id in marks.noted
     )
@@ -116,7 +125,7 @@ def _planned(program: Program, environment: Mapping[str, str]) -> list[tuple[Pat
     folder = cache_folder(_PLANS)
     found = []
     for file in files_of(program, environment):
-        if is_system_library(str(file.binary.path)):
+        if file.origin not in _NOTED:
             continue
         try:
             plan = ensure_plan(folder, file.binary, plan_blocks)

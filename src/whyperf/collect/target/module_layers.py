@@ -9,7 +9,7 @@ _SYSTEM = re.compile(r"/(usr/(local/)?)?lib(32|64|x32|exec)?/")
 _LIBC = re.compile(
     r"(ld-linux[-.\w]*|ld-musl[-.\w]*|ld|lib(c|m|mvec|pthread|dl|rt|resolv|nsl|anl|util))(-[\d.]+)?\.so(\.\d+)*"
 )
-_SAMPLER = re.compile(r"libwhyperf_(sampler|probes|observation).*\.so")
+_SAMPLER = re.compile(r"libwhyperf_.*\.so")
 _DELETED = " (deleted)"
 
 
