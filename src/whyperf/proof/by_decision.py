@@ -15,7 +15,7 @@ from enum import Enum
 from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.diagnose.origin import Proof, ProofFinding
-from whyperf.proof.guards import Checked
+from whyperf.proof.guards import Checked, GuardReason
 from whyperf.proof.judging import ProofJudgement
 from whyperf.proof.rounds import (
     NotPutError,
@@ -30,9 +30,16 @@ from whyperf.proof.rounds import (
 )
 from whyperf.proof.screening import Screening
 from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
-from whyperf.proof.trial import TrialKind, TrialRun
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _FOR_LOOKS = 0.6  # of the time; the rest is for the trial
+_MOST_TOLD = 3
+"""Inputs that differ in more branches than these mostly differ in how they are read."""
+_ENDINGS = {
+    RunEnding.CRASHED: GuardReason.CRASHED,
+    RunEnding.STOPPED: GuardReason.STOPPED,
+    RunEnding.FAILED: GuardReason.FAILED,
+}
 
 
 @dataclass(frozen=True)
@@ -73,12 +80,13 @@ def prove_decision(
     most_looks: int,
     usual: UsualRuns | None = None,
     on_untried: Callable[[OutOf], None] = lambda _of: None,
-) -> Proof | None:
+) -> tuple[Proof, ...]:
     """Of the first of these decisions that removes most of the excess in one run and is not about the input itself; of
-    the first one about the input where no other does. None where none does in so many looks, for which there is a part
-    of the time; `on_untried` is called if one of them was too little. WhyperfError where the programs cannot be run at
-    all."""
+    the first one about the input where no other does. Where none does in so many looks, those with which the program
+    does other work, if they are few. There is a part of the time for looks; `on_untried` is called if one of them was
+    too little. WhyperfError where the programs cannot be run at all."""
     chosen: list[DecisionPlace] = []
+    other_work, untried = list[Proof](), list[OutOf]()
 
     def put(kind: TrialKind) -> Put:
         return Put() if kind in (TrialKind.GOOD, TrialKind.BAD) else Put([one.put(kind) for one in chosen])
@@ -86,12 +94,12 @@ def prove_decision(
     rounds = ProofRounds(good, bad, trying, put, usual=usual)
     screening = Screening(rounds)
     if not places:
-        return None
+        return ()
     if rounds.is_time_up:
         on_untried(OutOf.TIME)
-        return None
+        return ()
     if not screening.has_excess():
-        return None
+        return ()
 
     ends = math.inf if trying.budget_s is None else time.monotonic() + _FOR_LOOKS * trying.budget_s
 
@@ -101,7 +109,7 @@ def prove_decision(
             return Effect.OTHER_WORK  # as far as one run can show
         is_late = rounds.is_time_up or time.monotonic() > ends
         if is_late or most_looks == 0:
-            on_untried(OutOf.TIME if is_late else OutOf.LOOKS)
+            untried.append(OutOf.TIME if is_late else OutOf.LOOKS)
             return None
         most_looks -= 1
         try:
@@ -109,6 +117,8 @@ def prove_decision(
         except NotPutError:
             return Effect.OTHER_WORK
         if not seen.is_sound:
+            if len(numbers) == 1:
+                other_work.append(_of_other_work(places[numbers[0]].claim, seen.run, trying.measure))
             return Effect.OTHER_WORK
         return Effect.REMOVES if seen.tells else Effect.NOTHING
 
@@ -116,15 +126,22 @@ def prove_decision(
     while (first := first_that_removes(left, effect)) is not None and is_input(places[first]):
         inputs.append(first)
         left = [one for one in left if one > first and not _same_line(places[one], places[first])]
+    if untried:
+        on_untried(untried[0])
     if first is None and not inputs:
-        return None
+        return () if untried or len(other_work) > _MOST_TOLD else tuple(other_work)
     chosen.append(places[inputs[0] if first is None else first])
     claim = replace(chosen[0].claim, from_outside=first is None)
     try:
         judgement = _if_checked(rounds.judged(from_outside=claim.from_outside), rounds.runs[TrialKind.BAD])
     except NotPutError as error:
-        return not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
-    return proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement))
+        return (not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix("."))),)
+    return (proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement)),)
+
+
+def _of_other_work(claim: ProofClaim, run: TrialRun, measure: str) -> Proof:
+    judgement = ProofJudgement(ProofFinding.NOT_TESTABLE, _ENDINGS.get(run.ending, GuardReason.OUTPUT))
+    return proof_of(claim, judgement, 1, measure, sentence_of(claim, judgement))
 
 
 def _same_line(one: DecisionPlace, other: DecisionPlace) -> bool:

@@ -80,7 +80,8 @@ def _spread_words(claim: ProofClaim) -> _Words:
 
 
 def _decision_words(claim: ProofClaim) -> _Words:
-    where = f" in line {claim.line}" if claim.line else ""
+    line = f" (line {claim.line})" if claim.line else ""
+    where = f" in {claim.function}{line}" if claim.function else line
     return _Words(
         f"with `{claim.what}`{where} forced to the good run's branch in the bad run",
         "rewriting its jump unchanged",
