@@ -17,12 +17,12 @@ from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, find_program
-from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans, Share
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
 from whyperf.proof.by_decision import DecisionPlace, Effect, OutOf, first_that_removes, prove_decision
-from whyperf.proof.judging import ProofJudgement
+from whyperf.proof.judging import ProofJudgement, Shares
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying
 from whyperf.proof.screening import Screened
 from whyperf.proof.sentences import ProofClaim
@@ -114,6 +114,7 @@ def test_the_decision_to_empty_the_cache_is_proven(cache: Path, tmp_path: Path) 
     assert found.finding is ProofFinding.PROVEN, found.sentence
     assert found.removed is not None and found.removed.value > 0.9
     assert found.reverse is not None and found.reverse.value > 0.5
+    assert "count_odd" not in found.sentence  # the other decision
 
 
 @needs_gcc
@@ -234,6 +235,36 @@ def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatc
     # THEN each half and each single one takes a look
     assert not untried(7) and untried(6) == {OutOf.LOOKS}
     assert not untried(7, budget_s=100.0) and untried(7, budget_s=0.0) == {OutOf.TIME}
+
+
+def test_a_proof_names_the_later_decisions_that_remove_the_excess_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN seven decisions, of which the second to the sixth remove everything; two of them are in one line
+    class Removing(_Screening):
+        def forced(self, put: Put) -> Screened:
+            numbers = {site.address for site in put.sites}
+            return Screened(TrialRun(1.0, 0), is_sound=True, share=1.0 if numbers - {0, 6} else 0.0)
+
+    def proven(_rounds: ProofRounds, *, from_outside: bool) -> ProofJudgement:
+        assert not from_outside
+        share = Share(1.0, 1.0, 1.0)
+        return ProofJudgement(ProofFinding.PROVEN, shares=Shares(share, Share(0.0, 0.0, 0.0), share))
+
+    monkeypatch.setattr(by_decision, "Screening", Removing)
+    monkeypatch.setattr(ProofRounds, "judged", proven)
+    side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+    places = [
+        DecisionPlace(
+            ProofClaim("f", "m", "a.c", line, f"x{line}", "", "", means=ProofMeans.DECISION),
+            ObservedSite(Path("/m"), number),
+            taken_in_good=True,
+        )
+        for number, line in enumerate([10, 11, 12, 12, 13, 14, 15])
+    ]
+    usual = {kind: [TrialRun(1.0, 0, output="x")] for kind in (TrialKind.GOOD, TrialKind.BAD)}
+    (found,) = prove_decision(side, side, places, most_looks=100, usual=usual)
+    assert found.finding is ProofFinding.PROVEN and found.line == 11
+    listed = "; ".join(f"`x{line}` in f (line {line})" for line in (12, 13, 14))
+    assert found.sentence.endswith(f" forced alone in one run: {listed}.")
 
 
 def test_few_decisions_with_which_the_program_does_other_work_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
