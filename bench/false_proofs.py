@@ -263,10 +263,10 @@ class _Deciding:
         claim = ProofClaim(self.what, self.program, "", 0, self.what, "", "", means=ProofMeans.DECISION)
         jump = ObservedSite(self.decision.module, self.decision.address)
         place = DecisionPlace(claim, jump, self.decision.taken_in_good)
-        proof = prove_decision(self.good, self.bad, [place], most_looks=1)
+        proof = next(iter(prove_decision(self.good, self.bad, [place], most_looks=1)), None)
         took = time.monotonic() - begun
         if proof is None:
-            why = "In one run, it removes less than half of the excess, or changes the output."
+            why = "In one run, it removes less than half of the excess."
             return Trial(self.program, "decided", self.what, ProofFinding.REFUTED.value, 0, why, took)
         return Trial(self.program, "decided", self.what, proof.finding.value, proof.runs, proof.sentence, took)
 

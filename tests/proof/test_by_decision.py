@@ -17,16 +17,16 @@ from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, find_program
-from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans, Share
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
 from whyperf.proof.by_decision import DecisionPlace, Effect, OutOf, first_that_removes, prove_decision
-from whyperf.proof.judging import ProofJudgement
+from whyperf.proof.judging import ProofJudgement, Shares
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying
 from whyperf.proof.screening import Screened
 from whyperf.proof.sentences import ProofClaim
-from whyperf.proof.trial import TrialKind, TrialRun
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 
 @given(st.lists(st.sampled_from(["nothing", "removes", "breaks"]), max_size=12), st.integers(0, 40))
@@ -97,7 +97,11 @@ def proof(
     of = sides(cache, good, bad)
     code = ProgramCode(cache, cache, tmp_path)
     places = [one for one in (place(code, other) for other in compared(*of)) if one.claim.function != without]
-    return prove_decision(*of, places, trying or Trying(), most_looks=10)
+    return first_of(prove_decision(*of, places, trying or Trying(), most_looks=10))
+
+
+def first_of(found: tuple[Proof, ...]) -> Proof | None:
+    return next(iter(found), None)
 
 
 @needs_gcc
@@ -110,6 +114,7 @@ def test_the_decision_to_empty_the_cache_is_proven(cache: Path, tmp_path: Path) 
     assert found.finding is ProofFinding.PROVEN, found.sentence
     assert found.removed is not None and found.removed.value > 0.9
     assert found.reverse is not None and found.reverse.value > 0.5
+    assert "count_odd" not in found.sentence  # the other decision
 
 
 @needs_gcc
@@ -163,10 +168,10 @@ def test_a_decision_about_the_input_is_a_trigger(cache: Path, tmp_path: Path) ->
         asked.append(one.claim.function)
         return True
 
-    found = prove_decision(*of, places, is_input=is_input, most_looks=10)
+    (found,) = prove_decision(*of, places, is_input=is_input, most_looks=10)
     assert asked == ["make_room"]
     # THEN it is told as what differs, and not as the cause
-    assert found is not None and found.finding is ProofFinding.TRIGGER and not found.is_settled, found
+    assert found.finding is ProofFinding.TRIGGER and not found.is_settled, found
     assert found.function == "make_room" and "this is the input that differs" in found.sentence
 
 
@@ -206,9 +211,9 @@ def test_a_decision_in_the_same_line_of_another_file_is_not_passed_over(monkeypa
         raise NotPutError("there is no trial" if from_outside else "it is not about the input")
 
     monkeypatch.setattr(ProofRounds, "judged", no_trial)
-    found = prove_decision(side, side, places, is_input=is_input, most_looks=100)
+    (found,) = prove_decision(side, side, places, is_input=is_input, most_looks=100)
     assert asked == [0, 2, 3]
-    assert found is not None and "there is no trial" in found.sentence
+    assert "there is no trial" in found.sentence
 
 
 def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,12 +229,73 @@ def test_decisions_that_are_left_untried_are_told(monkeypatch: pytest.MonkeyPatc
     def untried(most: int, budget_s: float | None = None) -> set[OutOf]:
         told: list[OutOf] = []
         trying = Trying(budget_s=budget_s)
-        assert prove_decision(side, side, places, trying, most_looks=most, on_untried=told.append) is None
+        assert prove_decision(side, side, places, trying, most_looks=most, on_untried=told.append) == ()
         return {*told}
 
     # THEN each half and each single one takes a look
     assert not untried(7) and untried(6) == {OutOf.LOOKS}
     assert not untried(7, budget_s=100.0) and untried(7, budget_s=0.0) == {OutOf.TIME}
+
+
+def test_a_proof_names_the_later_decisions_that_remove_the_excess_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN seven decisions, of which the second to the sixth remove everything; two of them are in one line
+    class Removing(_Screening):
+        def forced(self, put: Put) -> Screened:
+            numbers = {site.address for site in put.sites}
+            return Screened(TrialRun(1.0, 0), is_sound=True, share=1.0 if numbers - {0, 6} else 0.0)
+
+    def proven(_rounds: ProofRounds, *, from_outside: bool) -> ProofJudgement:
+        assert not from_outside
+        share = Share(1.0, 1.0, 1.0)
+        return ProofJudgement(ProofFinding.PROVEN, shares=Shares(share, Share(0.0, 0.0, 0.0), share))
+
+    monkeypatch.setattr(by_decision, "Screening", Removing)
+    monkeypatch.setattr(ProofRounds, "judged", proven)
+    side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+    places = [
+        DecisionPlace(
+            ProofClaim("f", "m", "a.c", line, f"x{line}", "", "", means=ProofMeans.DECISION),
+            ObservedSite(Path("/m"), number),
+            taken_in_good=True,
+        )
+        for number, line in enumerate([10, 11, 12, 12, 13, 14, 15])
+    ]
+    usual = {kind: [TrialRun(1.0, 0, output="x")] for kind in (TrialKind.GOOD, TrialKind.BAD)}
+    (found,) = prove_decision(side, side, places, most_looks=100, usual=usual)
+    assert found.finding is ProofFinding.PROVEN and found.line == 11
+    listed = "; ".join(f"`x{line}` in f (line {line})" for line in (12, 13, 14))
+    assert found.sentence.endswith(f" forced alone in one run: {listed}.")
+
+
+def test_few_decisions_with_which_the_program_does_other_work_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN that one decision ends the program, that others change its output, and that the last one changes nothing
+    def forcing(places: int) -> list[str]:
+        class Breaking(_Screening):
+            def forced(self, put: Put) -> Screened:
+                numbers = {site.address for site in put.sites}
+                ending = RunEnding.CRASHED if 0 in numbers else RunEnding.EXITED
+                return Screened(TrialRun(1.0, 0, ending), is_sound=numbers == {places - 1}, share=0.0)
+
+        monkeypatch.setattr(by_decision, "Screening", Breaking)
+        side = ProofSide(Program("/bin/true", ("/bin/true",)), Lifecycle(), {})
+        claims = (
+            ProofClaim("f", "m", "a.c", number, f"x{number}", "", "", means=ProofMeans.DECISION)
+            for number in range(places)
+        )
+        every = [DecisionPlace(one, ObservedSite(Path("/m"), one.line), taken_in_good=True) for one in claims]
+        found = prove_decision(side, side, every, most_looks=100)
+        assert all(one.finding is ProofFinding.NOT_TESTABLE and not one.is_settled for one in found)
+        return [one.sentence for one in found]
+
+    # THEN those that matter to it are told, each with what happens
+    forced = "forced to the good run's branch in the bad run"
+    assert forcing(3) == [
+        f"Not testable: with `x0` in f {forced}, it crashes.",
+        f"Not testable: with `x1` in f (line 1) {forced}, the output changes.",
+    ]
+    assert len(forcing(4)) == 3
+    # ... but not where so many differ that they tell one input from the other
+    assert forcing(5) == []
 
 
 def test_decisions_that_are_too_many_for_one_run_are_forced_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +311,7 @@ def test_decisions_that_are_too_many_for_one_run_are_forced_in_parts(monkeypatch
     claim = ProofClaim("f", "m", "a.c", 5, "x", "", "")
     every = 2 * MOST_SITES + 2
     places = [DecisionPlace(claim, ObservedSite(Path("/m"), number), taken_in_good=True) for number in range(every)]
-    assert prove_decision(side, side, places, most_looks=10) is None
+    assert prove_decision(side, side, places, most_looks=10) == ()
     # THEN no run has more than it can have, and all were forced
     assert max(forced) <= MOST_SITES and sum(forced) == every and len(forced) == 4
 
@@ -255,7 +321,7 @@ def test_nothing_runs_where_no_time_is_left() -> None:
     place = DecisionPlace(ProofClaim("f", "m", "a.c", 5, "x", "", ""), ObservedSite(Path("/m"), 1), taken_in_good=True)
     made: list[TrialKind] = []
     trying = Trying(budget_s=0.0, on_run=lambda kind, _number: made.append(kind))
-    assert prove_decision(side, side, [place], trying, most_looks=10) is None and made == []
+    assert prove_decision(side, side, [place], trying, most_looks=10) == () and made == []
 
 
 @needs_gcc

@@ -65,8 +65,9 @@ def _in_module(good: ModuleBlocks, bad: ModuleBlocks) -> Iterator[OtherDecision]
 def tried_decisions(
     code: ProgramCode, investigated: Investigated, is_input: Callable[[DecisionPlace], bool]
 ) -> tuple[Proof, ...]:
-    """What forcing showed of the first that removes most of the excess; empty where none does. `is_input`: whether a
-    decision is about a value that comes straight from outside, so that it only tells one input from the other."""
+    """What forcing showed of the first that removes most of the excess, or of the few with which the program does other
+    work. `is_input`: whether a decision is about a value that comes straight from outside, so that it only tells one
+    input from the other."""
     so_far = investigated.so_far
     if not investigated.bounds.left_s:
         return ()
@@ -77,7 +78,7 @@ def tried_decisions(
         return ()
     try:
         trying = investigated.trying_uncounted("forcing decisions")
-        proof = prove_decision(
+        return prove_decision(
             *investigated.sides,
             places,
             trying,
@@ -89,7 +90,6 @@ def tried_decisions(
     except WhyperfError as error:
         so_far.leave_decisions(error.sentence)
         return ()
-    return () if proof is None else (proof,)
 
 
 def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPlace]:

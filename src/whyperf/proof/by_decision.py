@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.diagnose.origin import Proof, ProofFinding
-from whyperf.proof.guards import Checked
+from whyperf.proof.guards import Checked, GuardReason
 from whyperf.proof.judging import ProofJudgement
 from whyperf.proof.rounds import (
     NotPutError,
@@ -29,10 +29,17 @@ from whyperf.proof.rounds import (
     wrote_nothing,
 )
 from whyperf.proof.screening import Screening
-from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
-from whyperf.proof.trial import TrialKind, TrialRun
+from whyperf.proof.sentences import ProofClaim, later_decisions, sentence_of, was_not_forced
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _FOR_LOOKS = 0.6  # of the time; the rest is for the trial
+_MOST_TOLD = 3
+"""Inputs that differ in more branches than these mostly differ in how they are read."""
+_ENDINGS = {
+    RunEnding.CRASHED: GuardReason.CRASHED,
+    RunEnding.STOPPED: GuardReason.STOPPED,
+    RunEnding.FAILED: GuardReason.FAILED,
+}
 
 
 @dataclass(frozen=True)
@@ -73,62 +80,98 @@ def prove_decision(
     most_looks: int,
     usual: UsualRuns | None = None,
     on_untried: Callable[[OutOf], None] = lambda _of: None,
-) -> Proof | None:
+) -> tuple[Proof, ...]:
     """Of the first of these decisions that removes most of the excess in one run and is not about the input itself; of
-    the first one about the input where no other does. None where none does in so many looks, for which there is a part
-    of the time; `on_untried` is called if one of them was too little. WhyperfError where the programs cannot be run at
-    all."""
+    the first one about the input where no other does. Where none does in so many looks, those with which the program
+    does other work, if they are few. There is a part of the time for looks; `on_untried` is called if one of them was
+    too little. WhyperfError where the programs cannot be run at all."""
     chosen: list[DecisionPlace] = []
 
     def put(kind: TrialKind) -> Put:
         return Put() if kind in (TrialKind.GOOD, TrialKind.BAD) else Put([one.put(kind) for one in chosen])
 
     rounds = ProofRounds(good, bad, trying, put, usual=usual)
-    screening = Screening(rounds)
     if not places:
-        return None
+        return ()
     if rounds.is_time_up:
         on_untried(OutOf.TIME)
-        return None
-    if not screening.has_excess():
-        return None
-
-    ends = math.inf if trying.budget_s is None else time.monotonic() + _FOR_LOOKS * trying.budget_s
-
-    def effect(numbers: Sequence[int]) -> Effect | None:
-        nonlocal most_looks
-        if len(numbers) > MOST_SITES:
-            return Effect.OTHER_WORK  # as far as one run can show
-        is_late = rounds.is_time_up or time.monotonic() > ends
-        if is_late or most_looks == 0:
-            on_untried(OutOf.TIME if is_late else OutOf.LOOKS)
-            return None
-        most_looks -= 1
-        try:
-            seen = screening.forced(Put([places[number].put(TrialKind.FORCED) for number in numbers]))
-        except NotPutError:
-            return Effect.OTHER_WORK
-        if not seen.is_sound:
-            return Effect.OTHER_WORK
-        return Effect.REMOVES if seen.tells else Effect.NOTHING
-
-    left, inputs = list(range(len(places))), list[int]()
-    while (first := first_that_removes(left, effect)) is not None and is_input(places[first]):
+        return ()
+    looking = _Looking(rounds, places, trying, most_looks)
+    if not looking.screening.has_excess():
+        return ()
+    inputs = list[int]()
+    while (first := looking.next_that_removes()) is not None and is_input(places[first]):
         inputs.append(first)
-        left = [one for one in left if one > first and not _same_line(places[one], places[first])]
+    if looking.out_of is not None:
+        on_untried(looking.out_of)
     if first is None and not inputs:
-        return None
+        few = looking.out_of is None and len(looking.other_work) <= _MOST_TOLD
+        return tuple(looking.other_work) if few else ()
     chosen.append(places[inputs[0] if first is None else first])
     claim = replace(chosen[0].claim, from_outside=first is None)
     try:
         judgement = _if_checked(rounds.judged(from_outside=claim.from_outside), rounds.runs[TrialKind.BAD])
     except NotPutError as error:
-        return not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
-    return proof_of(claim, judgement, rounds.done, trying.measure, sentence_of(claim, judgement))
+        return (not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix("."))),)
+    sentence = sentence_of(claim, judgement)
+    if judgement.finding is ProofFinding.PROVEN:
+        sentence += later_decisions([places[one].claim for one in looking.others_that_remove(_MOST_TOLD)])
+    return (proof_of(claim, judgement, rounds.done, trying.measure, sentence),)
 
 
-def _same_line(one: DecisionPlace, other: DecisionPlace) -> bool:
-    return (one.claim.file, one.claim.line) == (other.claim.file, other.claim.line)
+class _Looking:
+    """For decisions that remove most of the excess, one after the other, as far as looks and their time last."""
+
+    def __init__(self, rounds: ProofRounds, places: Sequence[DecisionPlace], trying: Trying, most_looks: int) -> None:
+        self.screening = Screening(rounds)
+        self.out_of: OutOf | None = None
+        """What the search has ended for."""
+        self.other_work: list[Proof] = []
+        """Of decisions with which, forced alone, the program does other work."""
+        self._rounds, self._places, self._measure = rounds, places, trying.measure
+        self._looks_left = most_looks
+        self._ends = math.inf if trying.budget_s is None else time.monotonic() + _FOR_LOOKS * trying.budget_s
+        self._left = list(range(len(places)))
+
+    def next_that_removes(self) -> int | None:
+        """After those found so far, and in another line."""
+        found = first_that_removes(self._left, self._effect)
+        if found is not None:
+            line = _line(self._places[found])
+            self._left = [one for one in self._left if one > found and _line(self._places[one]) != line]
+        return found
+
+    def others_that_remove(self, most: int) -> Iterator[int]:
+        while most and (found := self.next_that_removes()) is not None:
+            most -= 1
+            yield found
+
+    def _effect(self, numbers: Sequence[int]) -> Effect | None:
+        if len(numbers) > MOST_SITES:
+            return Effect.OTHER_WORK  # as far as one run can show
+        is_late = self._rounds.is_time_up or time.monotonic() > self._ends
+        if is_late or not self._looks_left:
+            self.out_of = OutOf.TIME if is_late else OutOf.LOOKS
+            return None
+        self._looks_left -= 1
+        try:
+            seen = self.screening.forced(Put([self._places[number].put(TrialKind.FORCED) for number in numbers]))
+        except NotPutError:
+            return Effect.OTHER_WORK
+        if seen.is_sound:
+            return Effect.REMOVES if seen.tells else Effect.NOTHING
+        if len(numbers) == 1:
+            self.other_work.append(_of_other_work(self._places[numbers[0]].claim, seen.run, self._measure))
+        return Effect.OTHER_WORK
+
+
+def _of_other_work(claim: ProofClaim, run: TrialRun, measure: str) -> Proof:
+    judgement = ProofJudgement(ProofFinding.NOT_TESTABLE, _ENDINGS.get(run.ending, GuardReason.OUTPUT))
+    return proof_of(claim, judgement, 1, measure, sentence_of(claim, judgement))
+
+
+def _line(one: DecisionPlace) -> tuple[str, int]:
+    return one.claim.file, one.claim.line
 
 
 def _if_checked(judgement: ProofJudgement, usual: Sequence[TrialRun]) -> ProofJudgement:

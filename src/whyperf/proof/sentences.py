@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from whyperf.diagnose.origin import ProofFinding, ProofMeans, Share
@@ -79,10 +79,22 @@ def _spread_words(claim: ProofClaim) -> _Words:
     )
 
 
+def _decision(claim: ProofClaim) -> str:
+    line = f" (line {claim.line})" if claim.line else ""
+    return f"`{claim.what}` in {claim.function}{line}" if claim.function else f"`{claim.what}`{line}"
+
+
+def later_decisions(claims: Sequence[ProofClaim]) -> str:
+    """What is said of those that remove the excess as well, after the first one's sentence."""
+    if not claims:
+        return ""
+    listed = "; ".join(map(_decision, claims))
+    return f" Later decisions that also remove most of the excess, forced alone in one run: {listed}."
+
+
 def _decision_words(claim: ProofClaim) -> _Words:
-    where = f" in line {claim.line}" if claim.line else ""
     return _Words(
-        f"with `{claim.what}`{where} forced to the good run's branch in the bad run",
+        f"with {_decision(claim)} forced to the good run's branch in the bad run",
         "rewriting its jump unchanged",
         "forcing the bad run's branch in the good run",
         "decision is forced",
