@@ -346,6 +346,14 @@ LIBRARIES = {
         in_debian=True,
     ),
     "roaring": Library("pyroaring==1.2.0", headers=("pyroaring",), sources=("pyroaring/roaring.c",)),
+    # Its resampler alone.
+    "speex-resampler": Library(
+        "speexdsp",
+        headers=("include/speex", "libspeexdsp"),
+        sources=("libspeexdsp/resample.c",),
+        options=("-DOUTSIDE_SPEEX", "-DRANDOM_PREFIX=own", "-DFLOATING_POINT"),
+        in_debian=True,
+    ),
     "taglib": Library(
         "taglib",
         headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),
