@@ -94,8 +94,24 @@ def _zstd(distribution: str) -> Library:
 
 
 LIBRARIES = {
+    "ann": Library("ann", headers=("include",), sources=("src/*.cpp",), in_debian=True),
+    # Nothing but a header: an archive of nothing is linked.
+    "annoy": Library(
+        "annoy==1.17.3", headers=("src",), steps=(("ar", "rcs", "library.a"),), made="library.a"
+    ),
+    # Its hash table alone, which is a header.
+    "borg-hashindex": Library(
+        "borgbackup==1.1.18",
+        headers=("src/borg",),
+        steps=(("ar", "rcs", "library.a"),),
+        made="library.a",
+        options=("-DBORG_NO_PYTHON",),
+    ),
     "c-ares-1.18": _cares("pycares==4.5.0"),
     "c-ares-1.34": _cares("pycares==4.8.0"),
+    "chipmunk": Library(
+        "chipmunk", headers=("include",), sources=("src/*.c",), options=("-std=gnu99", "-DNDEBUG"), in_debian=True
+    ),
     "cjson": Library("cjson", headers=(".",), sources=("cJSON.c",), in_debian=True),
     "curl": Library(
         "curl",
@@ -143,6 +159,19 @@ LIBRARIES = {
         needs=("-lglib-2.0",),
         in_debian=True,
     ),
+    # Its strings alone; all else is the system's. One of their functions calls what the system's keeps to itself.
+    "glib-strings": Library(
+        "glib2.0",
+        headers=("glib", "."),
+        steps=(
+            ("sh", "-c",
+             "touch config.h; cp $(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h ."),
+        ),
+        sources=("glib/gstring.c",),
+        options=("-DGLIB_COMPILATION", "-I/usr/include/glib-2.0"),
+        needs=("-lglib-2.0", "-Wl,--defsym=_uri_encoder=0"),
+        in_debian=True,
+    ),
     "gumbo": Library("html5-parser==0.5.0", headers=("gumbo",), sources=("gumbo/*.c",)),
     "harfbuzz": Library("harfbuzz", headers=("src",), sources=("src/harfbuzz.cc",), in_debian=True),
     "hiredis": Library(
@@ -164,6 +193,16 @@ LIBRARIES = {
     ),
     "hunspell": Library(
         "hunspell", headers=("src/hunspell",), sources=("src/hunspell/*.cxx",), in_debian=True
+    ),
+    "jemalloc": Library(
+        "jemalloc",
+        headers=("include",),
+        steps=(
+            ("./configure", "-q", "--with-jemalloc-prefix=je_", "--disable-cxx", "--disable-doc", "CFLAGS={flags}"),
+            ("make", "-s", f"-j{_JOBS}", "lib/libjemalloc.a"),
+        ),
+        made="lib/libjemalloc.a",
+        in_debian=True,
     ),
     "jq-1.6": _jq("jq==1.5.0", "1.6"),
     "jq-1.7": _jq("jq==1.6.0", "1.7"),
@@ -195,6 +234,13 @@ LIBRARIES = {
         sources=("libexif/*.c", "libexif/*/*.c"),
         steps=(("touch", "config.h"), ("sh", "-c", "echo '#include <stdint.h>' > libexif/_stdint.h")),
         options=("-DGETTEXT_PACKAGE=\"libexif\"", "-DLOCALEDIR=\"\""),
+        in_debian=True,
+    ),
+    "liblzma": Library(
+        "xz-utils",
+        headers=("src/liblzma/api",),
+        steps=_cmake("-DBUILD_SHARED_LIBS=OFF", target="liblzma"),
+        made="build/liblzma.a",
         in_debian=True,
     ),
     "libplist": Library(
@@ -300,6 +346,14 @@ LIBRARIES = {
         in_debian=True,
     ),
     "roaring": Library("pyroaring==1.2.0", headers=("pyroaring",), sources=("pyroaring/roaring.c",)),
+    # Its resampler alone.
+    "speex-resampler": Library(
+        "speexdsp",
+        headers=("include/speex", "libspeexdsp"),
+        sources=("libspeexdsp/resample.c",),
+        options=("-DOUTSIDE_SPEEX", "-DRANDOM_PREFIX=own", "-DFLOATING_POINT"),
+        in_debian=True,
+    ),
     "taglib": Library(
         "taglib",
         headers=("build", "taglib", "taglib/toolkit", "taglib/ogg", "taglib/ogg/flac", "taglib/flac"),
