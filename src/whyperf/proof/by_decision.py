@@ -167,7 +167,7 @@ class _Looking:
 
 def _of_other_work(claim: ProofClaim, run: TrialRun, measure: str) -> Proof:
     judgement = ProofJudgement(ProofFinding.NOT_TESTABLE, _ENDINGS.get(run.ending, GuardReason.OUTPUT))
-    return proof_of(claim, judgement, 1, measure, sentence_of(claim, judgement))
+    return proof_of(claim, judgement, 0, measure, sentence_of(claim, judgement))  # no whole round was made
 
 
 def _line(one: DecisionPlace) -> tuple[str, int]:
