@@ -16,7 +16,18 @@ from typing import Any
 
 from bench.cases.ranks import rank
 
-_SETS = ("development", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
+_SETS = (
+    "development",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+)
 _MEANS = ("value", "spread", "decision")
 _KEPT = [Path(__file__).parent / f"proven-{name}.json" for name in _SETS]
 
