@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report import verdicts
-from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans, Share
 from whyperf.diagnose.verdict import Suspect, Verdict
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.proving import Tried
@@ -108,6 +108,22 @@ def test_the_function_of_the_good_build_that_helps_is_the_cause() -> None:
     found = with_proofs(verdict, [of_function(ProofFinding.REFUTED, "b"), of_function(ProofFinding.PROVEN, "hash_of")])
     assert names(found.suspects) == ["hash_of", *names(verdict.suspects)]
     assert found.suspects[0].why.startswith("Its code differs between the two builds, and find pays")
+
+
+def test_what_is_proven_is_the_cause_where_nobody_was_suspected() -> None:
+    # GIVEN that all functions grew alike
+    verdict = replace(verdicts.difference(), suspects=())
+    proof = replace(of_function(ProofFinding.PROVEN, "limit"), removed=Share(0.9, 0.85, 0.95))
+    (only,) = with_proofs(verdict, [of_function(ProofFinding.REFUTED, "b"), proof]).suspects
+    assert (only.rank, only.function, only.share, only.confidence, only.doubt) == (1, "limit", 0.9, "high", "")
+    assert only.why == "Its code differs between the two builds." and only.proofs == (proof,)
+
+
+def test_what_was_tried_is_noted_where_nobody_was_suspected() -> None:
+    verdict = replace(verdicts.difference(), suspects=(), notes=("Before.",))
+    tried = [replace(of_function(ProofFinding.REFUTED, "b"), sentence=f"Said {number}.") for number in range(5)]
+    found = with_proofs(verdict, tried)
+    assert not found.suspects and found.notes == ("Before.", "Said 0.", "Said 1.", "Said 2.")
 
 
 def test_who_uses_a_variable_first_is_the_cause_if_what_it_begins_with_is() -> None:

@@ -8,10 +8,12 @@ from dataclasses import replace
 from whyperf.diagnose.joining.leading import Decider, is_at, leading, led_by, ranked
 from whyperf.diagnose.joining.shares import answering_for
 from whyperf.diagnose.origin import Hop, Origin, Proof, ProofFinding, ProofMeans
-from whyperf.diagnose.verdict import Suspect, Verdict
+from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
+from whyperf.engines.finding import Detail
 from whyperf.investigation.proving import Tried
 
 _DOUBT = "forced runs support this, but do not prove it"
+_MOST_NOTED = 3  # proofs, where there is no suspect to tell them of
 
 
 def with_cause(
@@ -31,16 +33,45 @@ def with_cause(
 def with_proofs(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
     """What takes the excess away is the cause: a function or variable of the good build, or a decision made as in good
     runs. Else what was tried is told."""
-    if not proofs or not verdict.suspects:
+    if not proofs:
         return verdict
-    payer, *others = verdict.suspects
     settled = next((one for one in proofs if one.is_settled), None)
+    if not verdict.suspects:
+        if settled is None:
+            return replace(verdict, notes=(*verdict.notes, *(one.sentence for one in proofs[:_MOST_NOTED])))
+        return ranked(verdict, [_settled(_proven_alone(settled), settled)])
+    payer, *others = verdict.suspects
     if settled is None:
         return ranked(verdict, [replace(payer, proofs=tuple(proofs)), *others])
     pays_for = "it" if settled.means is ProofMeans.DECISION else "what it makes"
     why = f"{_difference(settled)}, and {payer.function} pays for {pays_for}."
     followed = replace(payer, proofs=(settled,))
     return _led_by(verdict, payer, followed, settled, why, proof=settled)
+
+
+def _proven_alone(proof: Proof) -> Suspect:
+    """Where nobody else is suspected, as when all functions grew alike."""
+    why = f"{_difference(proof)}."
+    return Suspect(
+        1,
+        "function",
+        proof.function,
+        proof.module,
+        proof.file,
+        proof.line,
+        block=0,
+        process=None,
+        thread=None,
+        path=(),
+        score=1.0,
+        share=1.0,
+        confidence="medium",
+        pattern="unknown",
+        why=why,
+        evidence=(Evidence("origin", 1, 1.0, Detail(), why),),
+        proofs=(proof,),
+        doubt=_DOUBT,
+    )
 
 
 def _difference(proof: Proof) -> str:
