@@ -129,3 +129,13 @@ def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pyt
     nothing = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     asked, so_far = _tried(monkeypatch, nothing, nothing)
     assert asked == 2 and so_far.runs == 0 and not so_far.decisions_note
+
+
+def test_a_trial_that_has_begun_may_take_the_time_that_is_kept_for_decisions() -> None:
+    program = Program("/bin/false", ("/bin/false",))
+    subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
+    whole = ProofBounds(time.monotonic() + 100.0)
+    of_values = Investigated(subject, "cpu_s", whole.part(0.5), lambda _what: None, whole=whole)
+    assert of_values.bounds.left_s <= 50.0
+    budget_s = of_values.trying("forcing x").budget_s
+    assert budget_s is not None and budget_s > 90.0

@@ -31,7 +31,7 @@ _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _LOST = (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS)
 _PART = 0.4  # of the time that is left, for one chain
-_FOR_VALUES = 0.5  # of the time that is left, where decisions are tried as well
+_FOR_VALUES = 0.5  # of the time that is left, where decisions are tried as well; a trial that has begun may take all
 _RUNS_OF_INPUT = 8  # to see whether a decision is about the input
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
@@ -92,7 +92,7 @@ def investigate(
         return with_proofs(verdict, functions)
     chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
     of_values = bounds if subject.has_two_builds else bounds.part(_FOR_VALUES)
-    investigated = Investigated(subject, measure, of_values, say, so_far)
+    investigated = Investigated(subject, measure, of_values, say, so_far, whole=bounds)
     try:
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
