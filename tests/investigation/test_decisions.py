@@ -135,7 +135,7 @@ def test_a_trial_that_has_begun_may_take_the_time_that_is_kept_for_decisions() -
     program = Program("/bin/false", ("/bin/false",))
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
     whole = ProofBounds(time.monotonic() + 100.0)
-    of_values = Investigated(subject, "cpu_s", whole.part(0.5), lambda _what: None, whole=whole)
+    of_values = Investigated(subject, "cpu_s", whole.part(0.5), lambda _what: None, all_time=whole)
     assert of_values.bounds.left_s <= 50.0
     budget_s = of_values.trying("forcing x").budget_s
     assert budget_s is not None and budget_s > 90.0

@@ -31,7 +31,7 @@ _MOST_TOLD = 3  # reasons why nothing was followed
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _LOST = (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS)
 _PART = 0.4  # of the time that is left, for one chain
-_FOR_VALUES = 0.5  # of the time that is left, where decisions are tried as well; a trial that has begun may take all
+_FOR_VALUES = 0.5  # of the time that is left, where decisions are tried as well: further chains begin only then
 _RUNS_OF_INPUT = 8  # to see whether a decision is about the input
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
@@ -92,7 +92,7 @@ def investigate(
         return with_proofs(verdict, functions)
     chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
     of_values = bounds if subject.has_two_builds else bounds.part(_FOR_VALUES)
-    investigated = Investigated(subject, measure, of_values, say, so_far, whole=bounds)
+    investigated = Investigated(subject, measure, of_values, say, so_far, all_time=bounds)
     try:
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
@@ -207,7 +207,7 @@ def _chains(starts: Iterable[Beginning], investigated: Investigated, known: Know
     few = list(islice(starts, _MOST_STARTS))
     few, runs = _telling_first(few, subject, bounds, say, known)
     so_far.runs += runs
-    for beginning in few:
+    for number, beginning in enumerate(few):
         if not bounds.left_s:
             so_far.dead_ends.append("There was no time left to follow one.")
             return
@@ -215,7 +215,8 @@ def _chains(starts: Iterable[Beginning], investigated: Investigated, known: Know
             so_far.dead_ends.append("There were no runs left to follow one.")
             return
         try:
-            part = replace(bounds.part(_PART), runs=so_far.left)
+            time_of = bounds if number else investigated.longest
+            part = replace(time_of.part(_PART), runs=so_far.left)
             found = follow(beginning.start, subject, part, say, known)
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             so_far.dead_ends.append(error.sentence)

@@ -18,8 +18,12 @@ class Investigated:
     bounds: ProofBounds
     say: Say
     so_far: SoFar = field(default_factory=SoFar)
-    whole: ProofBounds | None = None
-    """By which a trial ends that has begun, where `bounds` are a part of that."""
+    all_time: ProofBounds | None = None
+    """For the first chain, and for a trial that has begun, where `bounds` are a part of that."""
+
+    @property
+    def longest(self) -> ProofBounds:
+        return self.all_time or self.bounds
 
     @property
     def sides(self) -> tuple[ProofSide, ProofSide]:
@@ -44,8 +48,7 @@ class Investigated:
         return self._trying(lambda kind, number: self._say_run(what, kind, number))
 
     def _trying(self, told: Callable[[TrialKind, int], None]) -> Trying:
-        left_s = (self.whole or self.bounds).left_s
-        return Trying(self.measure, self.subject.output_files, budget_s=left_s, on_run=told)
+        return Trying(self.measure, self.subject.output_files, budget_s=self.longest.left_s, on_run=told)
 
     def _say_run(self, what: str, kind: TrialKind, number: int) -> None:
         self.say(f"{what}: {kind.value} run {number + 1}")
