@@ -56,6 +56,7 @@ from tests.cli.conftest import Whyperf, sentence
         (["compare", "./tool", "a", "./tool", "b"], 2, "; 4 are given."),
         (["info", "no-such-recording"], 1, "no-such-recording"),
         (["diagnose", "only-one"], 1, "There is no recording only-one"),
+        (["prove", "only-one"], 2, "There is no folder only-one"),
     ],
 )
 def test_a_sentence_and_no_traceback(refused: Whyperf, arguments: list[str], status: int, words: str) -> None:

@@ -380,9 +380,12 @@ def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     if named and args.good and args.bad and not args.recordings:
         return [Path(path) for path in args.good], [Path(path) for path in args.bad]
     if not named and len(args.recordings) == 1:
-        good, bad = compared_in(Path(args.recordings[0]))
+        folder = Path(args.recordings[0])
+        good, bad = compared_in(folder)
         if good and bad:
             return good, bad
+        if not folder.exists():
+            raise WhyperfError(f"There is no folder {folder}.", f"whyperf compare -o {folder} GOOD BAD", status=2)
     raise WhyperfError(
         "Name a good and a bad recording, or several after --good and --bad.", "whyperf diagnose GOOD BAD", status=2
     )
