@@ -29,7 +29,7 @@ from whyperf.collect.target.program import find_program
 _SOURCE = r"""
 #include <stdio.h>
 #include <stdlib.h>
-__attribute__((noinline, noclone, noipa)) long step(long x) { return x * 3 + 1; }
+__attribute__((noinline, noclone, noipa)) long step(long x) { return (x * 3 + 1) ^ (x >> 7); }
 int main(int count, char **words) {
     long x = count;
     for (long i = 0, end = atol(words[1]); i < end; i++) {

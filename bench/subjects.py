@@ -74,6 +74,8 @@ def lua() -> Path:
 
     def make(folder: Path) -> None:
         _copy(debian_source("lua5.4"), folder)
+        where = '#define DEB_HOST_MULTIARCH "none"\n'  # of modules, as Debian's own build says it
+        (folder / "src" / "lua5.4-deb-multiarch.h").write_text(where)
         sources = [path for path in sorted((folder / "src").glob("*.c")) if path.name != "luac.c"]
         run(["gcc", *_DEBUG.split(), *settings, "-o", "lua", *sources, "-lm", "-ldl"], folder)
 
