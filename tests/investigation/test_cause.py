@@ -117,6 +117,7 @@ def test_what_is_proven_is_the_cause_where_nobody_was_suspected() -> None:
     (only,) = with_proofs(verdict, [of_function(ProofFinding.REFUTED, "b"), proof]).suspects
     assert (only.rank, only.function, only.share, only.confidence, only.doubt) == (1, "limit", 0.9, "high", "")
     assert only.why == "Its code differs between the two builds." and only.proofs == (proof,)
+    assert only.score == only.evidence[0].score == 0.9
 
 
 def test_what_was_tried_is_noted_where_nobody_was_suspected() -> None:

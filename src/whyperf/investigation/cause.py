@@ -52,6 +52,7 @@ def with_proofs(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:
 def _proven_alone(proof: Proof) -> Suspect:
     """Where nobody else is suspected, as when all functions grew alike."""
     why = f"{_difference(proof)}."
+    share = 0.0 if proof.removed is None else min(1.0, max(0.0, proof.removed.value))
     return Suspect(
         1,
         "function",
@@ -63,12 +64,12 @@ def _proven_alone(proof: Proof) -> Suspect:
         process=None,
         thread=None,
         path=(),
-        score=1.0,
-        share=1.0,
+        score=share,
+        share=share,
         confidence="medium",
         pattern="unknown",
         why=why,
-        evidence=(Evidence("origin", 1, 1.0, Detail(), why),),
+        evidence=(Evidence("origin", 1, share, Detail(), why),),
         proofs=(proof,),
         doubt=_DOUBT,
     )

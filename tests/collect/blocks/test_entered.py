@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.blocks.jumps import jumps_of
 from tests.collect.dependences.single_step import steps
 from tests.collect.observation.device_files import needs_root
 from tests.collect.observation.programs import IS_ARM, compiled, functions, instructions
@@ -25,7 +26,6 @@ from whyperf.collect.target.loaded_files import LoadedFile
 from whyperf.collect.target.module_layers import origin_of
 from whyperf.collect.target.program import find_program
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.probes.blocks import jumps_of
 from whyperf.errors import WhyperfError
 
 pytestmark = [

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.blocks.jumps import jumps_of
 from tests.collect.observation.programs import compiled, instructions, observed
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.describe import describe
-from whyperf.debuginfo.probes.blocks import jumps_of, plan_blocks
+from whyperf.debuginfo.probes.blocks import plan_blocks
 
 pytestmark = [
     pytest.mark.process,

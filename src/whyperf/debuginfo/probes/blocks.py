@@ -86,12 +86,6 @@ def plan_blocks(binary: Binary) -> PatchPlan | None:
     )
 
 
-def jumps_of(plan: PatchPlan) -> list[ConditionalJump]:
-    """Of a plan of blocks: its sites are conditional jumps."""
-    named = plan.sites[["address", "target", "function", "kind"]].tolist()
-    return [ConditionalJump(address, taken, passed, Ways(asked)) for address, taken, passed, asked in named]
-
-
 def _apart(binary: Binary) -> Iterator[Stretch]:
     """In order of their addresses."""
     ours = {at for name in _CALLED_AT_TRAPS for row in binary.function_at(name) for at in binary.entry_addresses(row)}
