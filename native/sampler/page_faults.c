@@ -72,12 +72,11 @@ void page_faults_stop(void) {
     this_thread.fault_buffer = NULL;
 }
 
-void page_faults_stop_all(void) {
-    for (uint32_t i = 0; i < WHYPERF_SLOTS; i++) {
-        void *buffer = atomic_exchange(&buffer_of_slot[i], NULL);
-        if (buffer)
-            munmap(buffer, BUFFER_BYTES);
-    }
+uint32_t page_faults_stop_all(void) {
+    uint32_t stopped = 0;
+    for (uint32_t i = 0; i < WHYPERF_SLOTS; i++)
+        stopped += event_ends(&buffer_of_slot[i], BUFFER_BYTES);
+    return stopped;
 }
 
 // The parent's pages and events are the parent's.

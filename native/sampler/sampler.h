@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "interposed/next.h"
@@ -129,13 +130,16 @@ extern char timer_cookie;
 uint64_t thread_cpu_ns_in_signal(void); // a system call
 
 bool timers_can_queue(void);
+bool timers_can_queue_within(rlim_t limit);
+void timers_replace_events(void);
+bool event_ends(_Atomic(void *) *mapping, size_t bytes); // false: there was none
 // Have an open perf event signal this thread; what to map of it, or MAP_FAILED.
 void *event_signals_this_thread(int fd, size_t bytes);
 
 // page_faults.c
 void page_faults_start(void);
 void page_faults_stop(void);
-void page_faults_stop_all(void);
+uint32_t page_faults_stop_all(void); // how many threads'
 void page_faults_after_fork(void);
 void page_faults_look_at_all(void);
 bool is_page_fault_in_signal(const siginfo_t *info);

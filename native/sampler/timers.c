@@ -98,10 +98,14 @@ static bool start_cpu_timer(void) {
 }
 
 // An event's signal that cannot be queued is sent as SIGIO instead, which ends the program.
-bool timers_can_queue(void) {
+bool timers_can_queue_within(rlim_t limit) {
     enum { ENOUGH = 1024 };
+    return limit >= ENOUGH;
+}
+
+bool timers_can_queue(void) {
     struct rlimit limit;
-    return getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur >= ENOUGH;
+    return getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && timers_can_queue_within(limit.rlim_cur);
 }
 
 // The mapping keeps the event alive without its descriptor: the program's descriptor table stays its own, and a program
@@ -169,15 +173,36 @@ void timer_stop(void) {
     this_thread.event_page = NULL;
 }
 
+// The event ends with its mapping. What comes instead can be read: a handler may be about to.
+bool event_ends(_Atomic(void *) *mapping, size_t bytes) {
+    void *event = atomic_exchange(mapping, NULL);
+    if (event)
+        mmap(event, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return event != NULL;
+}
+
 void timers_stop_all(void) {
     page_faults_stop_all();
     for (uint32_t i = 0; i < WHYPERF_SLOTS; i++) {
         int timer = atomic_exchange(&timer_of_slot[i], 0);
-        void *event = atomic_exchange(&event_of_slot[i], NULL);
         if (timer)
             syscall(SYS_timer_delete, timer - 1);
-        if (event)
-            munmap(event, PAGE_BYTES);
+        event_ends(&event_of_slot[i], PAGE_BYTES);
+    }
+}
+
+// Before signals can no longer be queued: this thread goes on with a timer, which needs its place in the queue only
+// once. The others can start none for themselves, and are counted.
+void timers_replace_events(void) {
+    atomic_fetch_add(&this_process.session->threads_without_faults, page_faults_stop_all());
+    for (uint32_t i = 0; i < WHYPERF_SLOTS; i++) {
+        if (!event_ends(&event_of_slot[i], PAGE_BYTES))
+            continue;
+        bool own = this_thread.slot && i == this_thread.slot_index;
+        if (own)
+            this_thread.event_page = NULL;
+        if (!own || !start_cpu_timer())
+            atomic_fetch_add(&this_process.session->threads_without_slot, 1);
     }
 }
 

@@ -285,6 +285,32 @@ int main(void) {
 }""",
         "1",
     ),
+    # The kernel would send SIGIO for an event's signal that cannot be queued.
+    "no signal may be queued any more": (
+        """
+static void *run(void *unused) { burn(); return unused; }
+int main(void) {
+    pthread_t thread;
+    struct rlimit none = {0, 0};
+    pthread_create(&thread, NULL, run, NULL);
+    usleep(10000);
+    setrlimit(RLIMIT_SIGPENDING, &none);
+    burn();
+    pthread_join(thread, NULL);
+    printf("done");
+}""",
+        "done",
+    ),
+    "no signal may be queued any more, by prlimit": (
+        """
+int main(void) {
+    struct rlimit none = {0, 0};
+    prlimit(getpid(), RLIMIT_SIGPENDING, &none, NULL);
+    burn();
+    printf("done");
+}""",
+        "done",
+    ),
 }
 
 
@@ -295,6 +321,14 @@ def test_program_ends_as_it_would_alone(compiled: Compile, sampled: Run, program
     binary = compiled(HEADERS + source, "-Wno-unused-result")
     outcome = sampled(binary, perf_events=perf_events, timeout=PATIENCE_S)
     assert (outcome.status, outcome.output) == (0, expected)
+
+
+def test_who_can_queue_no_signal_is_still_sampled_and_other_threads_are_counted(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(HEADERS + PROGRAMS["no signal may be queued any more"][0])
+    outcome = sampled(binary, timeout=PATIENCE_S)
+    stacks = outcome.named_stacks(binary)
+    assert sum("main" in stack for stack in stacks) > 0.9 * len(stacks) > 0
+    assert outcome.counters["threads_without_slot"] == 1
 
 
 LIMITS = {
