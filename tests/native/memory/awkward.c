@@ -149,6 +149,15 @@ static void limited(void) {
     printf("limited: %s, errno %d\n", granted >= 100 && granted < 256 ? "refused in time" : "odd", errno);
 }
 
+// A signal of ours that finds no room in the queue would end it.
+static void unqueued(void) {
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_SIGPENDING, &none);
+    for (int i = 0; i < 64; i++)
+        memset(malloc(1 << 20), i, 1 << 20);
+    printf("unqueued: 64 MB\n");
+}
+
 static void zeroed(void) {
     for (int i = 0; i < 30000; i++)
         free(calloc(2, 1000));
@@ -181,6 +190,8 @@ int main(int count, char **words) {
             handlers();
         if (!strcmp(words[i], "limited"))
             limited();
+        if (!strcmp(words[i], "unqueued"))
+            unqueued();
         if (!strcmp(words[i], "interrupted"))
             interrupted();
         if (!strcmp(words[i], "inherited"))

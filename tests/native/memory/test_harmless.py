@@ -50,9 +50,10 @@ def watched(
     return printed, seal(outcome.path)
 
 
-@pytest.mark.parametrize("mode", ["storm", "handlers", "limited"])
+@pytest.mark.parametrize("mode", ["storm", "handlers", "limited", "unqueued"])
 def test_awkward_programs_do_the_same(tmp_path: Path, built: Path, mode: str) -> None:
-    # GIVEN threads that free each other's memory while the program forks, handlers that allocate, or little memory
+    # GIVEN threads that free each other's memory while the program forks, handlers that allocate, little memory, or
+    # no signals that may be queued
     command = [str(built / "plain"), mode]
     plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     # WHEN nearly every allocation is sampled
