@@ -23,13 +23,26 @@ def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     verdict = verdicts.difference()
     hop = Hop(HopKind.CONSTANT, "configure", "tool", "/src/tool.c", 9, "", "limit", "30", "9,000", "")
     origin = Origin((hop,), ChainEnd.CONSTANT, "", 0, 2, 1.0)
-    first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin)
+    first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin, proofs=())
     said = headline(replace(verdict, suspects=(first,), counts=None))
+    assert said.endswith("5 s more per run; where it comes from, `limit` in `configure` is 9,000, was 30")
+    # WHEN forcing proves it, THEN it is the reason
+    proven = replace(first, proofs=(verdicts.proof(),))
+    said = headline(replace(verdict, suspects=(proven,), counts=None))
     assert said.endswith(", because `limit` in `configure` is 9,000, was 30")
     # WHEN the suspect is who set it, THEN that is said once
     setting = replace(first, function="configure", why="Here `limit` is 9,000, was 30; find pays for it.")
     said = headline(replace(verdict, suspects=(setting,), counts=None))
     assert said == "`configure`: here `limit` is 9,000, was 30"
+
+
+def test_ranges_of_values_are_no_reason_before_a_proof() -> None:
+    verdict = verdicts.difference()
+    hop = Hop(HopKind.COMPUTED, "add", "tool", "/src/t.c", 9, "", "slot", "36 to 4,056,568", "36 to 4,293,137", "")
+    origin = Origin((hop,), ChainEnd.SAME_INPUTS, "", 0, 2, 1.0)
+    first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin, proofs=())
+    said = headline(replace(verdict, suspects=(first,), counts=None))
+    assert said.endswith("takes 5 s more per run")
 
 
 def test_a_range_of_values_is_not_cut() -> None:

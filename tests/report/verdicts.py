@@ -86,7 +86,12 @@ def proven() -> Verdict:
         ),
     )
     origin = Origin(hops, ChainEnd.OUTSIDE, "It comes from outside: strtoul() gives 4,096, was 64.", 2, 8, 31.5)
-    proof = Proof(
+    suspects = (replace(first, origin=origin, proofs=(proof(),)), second, *rest)
+    return replace(verdict, suspects=suspects)
+
+
+def proof() -> Proof:
+    return Proof(
         ProofFinding.PROVEN,
         ProofMeans.VALUE,
         "main",
@@ -103,8 +108,6 @@ def proven() -> Verdict:
         "cpu_s",
         "Proven: with `megabytes << 20` forced to 67,108,864 in the bad run, 98% of the excess is gone (91 to 102%).",
     )
-    suspects = (replace(first, origin=origin, proofs=(proof,)), second, *rest)
-    return replace(verdict, suspects=suspects)
 
 
 def two_builds() -> Verdict:

@@ -16,6 +16,7 @@ from whyperf.report.waiting_threads import JoinedRung, name_of, rungs_of
 
 _IT, _LIFTED = "It ", "It waits for "
 _READABLE = 60  # characters of a name within a headline
+_RANGE = re.compile(r"\S+ to \S+")
 _DETAILS = re.compile(r"(?<!\.)[.:;] ")  # begin behind one of these; `2 .. 9` is one thing
 
 
@@ -27,7 +28,7 @@ def headline(verdict: Verdict) -> str:
     # What a stall comes to in the user's own code says more than its end in another program.
     followed = "" if first.why.startswith(_LIFTED) else _followed(first)
     said = _counted(first, verdict.counts) or followed or _told(first)
-    return said + _because(first.origin, said)
+    return said + _goes_back(first, said)
 
 
 def _counted(suspect: Suspect, counts: CallCounts | None) -> str:
@@ -82,11 +83,16 @@ def _clause(sentence: str) -> str:
     return sentence[: end.start() if end else len(sentence)].rstrip(".")
 
 
-def _because(origin: Origin | None, said: str) -> str:
-    """Who set what decides, where that was followed back and is not what was said already."""
+def _goes_back(suspect: Suspect, said: str) -> str:
+    """Who set what decides, where that was followed back and is not what was said already: only a proof makes it the
+    reason, and without one, ranges on both sides say nothing."""
+    origin = suspect.origin
     if origin is None or not origin.hops:
         return ""
     hop = origin.hops[origin.turn]
     if f"`{hop.what}`" in said and f"`{hop.function}`" in said:
         return ""
-    return f", because `{hop.what}` in `{hop.function}` is {hop.bad}, was {hop.good}"
+    set_there = f"`{hop.what}` in `{hop.function}` is {hop.bad}, was {hop.good}"
+    if any(proof.is_settled for proof in suspect.proofs):
+        return f", because {set_there}"
+    return "" if _RANGE.fullmatch(hop.bad) and _RANGE.fullmatch(hop.good) else f"; where it comes from, {set_there}"
