@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from whyperf.errors import WhyperfError
 from whyperf.investigation.trials import Investigated
 from whyperf.origin.hops import own_place, statement
 from whyperf.origin.program_code import ProgramCode
+from whyperf.origin.source_text import read_line
 from whyperf.proof.by_decision import DecisionPlace, OutOf, prove_decision
 from whyperf.proof.rounds import ProofSide
 from whyperf.proof.sentences import ProofClaim
@@ -99,8 +99,7 @@ def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPla
     )
     if not good.is_whole:
         raise WhyperfError(_NOT_WHOLE)
-    lines_of = cache(_lines_of)  # many decisions are in the same file
-    return [_place(code, one, lines_of) for one in other_decisions(good, bad)]
+    return [_place(code, one) for one in other_decisions(good, bad)]
 
 
 def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlocks:
@@ -113,23 +112,15 @@ def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlo
     return seen
 
 
-def _lines_of(file: str) -> list[str]:
-    try:
-        return Path(file).read_text(errors="replace").split("\n")
-    except OSError:
-        return []
-
-
-def _place(code: ProgramCode, decision: OtherDecision, lines_of: Callable[[str], list[str]]) -> DecisionPlace:
+def _place(code: ProgramCode, decision: OtherDecision) -> DecisionPlace:
     own = own_place(code.module(decision.module).places(decision.address))
-    text = next(iter(lines_of(own.file)[max(0, own.line - 1) : own.line]), "")
     return DecisionPlace(
         ProofClaim(
             own.function,
             decision.module.name,
             own.file,
             own.line,
-            statement(text) or f"the jump at {decision.address:#x}",
+            statement(read_line(own.file, own.line)) or f"the jump at {decision.address:#x}",
             "",
             "",
             means=ProofMeans.DECISION,

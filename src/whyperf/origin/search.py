@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from whyperf.collect.dependences.last_writers import last_writers
 from whyperf.collect.observation.run import observe as observe_run
@@ -24,6 +23,7 @@ from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
 from whyperf.origin.shown import listed
+from whyperf.origin.source_text import read_line
 from whyperf.origin.spreadable import SpreadableSite, spreadable_sites
 from whyperf.origin.starts import Start, StartAtCalls, StartAtLine, StartingPoint, calls_at, starting_points
 from whyperf.origin.trail import Trail, TrailStep
@@ -242,14 +242,6 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
 def _readable(groups: list[Grouped]) -> list[Grouped]:
     """At most so many hops: the first, and those next to the end."""
     return groups if len(groups) <= _MOST_HOPS else [groups[0], *groups[1 - _MOST_HOPS :]]
-
-
-def read_line(file: str, line: int) -> str:
-    try:
-        with Path(file).open(errors="replace") as source:
-            return next((text for number, text in enumerate(source, 1) if number == line), "")
-    except OSError:
-        return ""
 
 
 def walk_back(trail: Trail, first: Next, targets: Targets) -> Stop:

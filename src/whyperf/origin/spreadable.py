@@ -12,6 +12,7 @@ from whyperf.diagnose.origin import HopKind
 from whyperf.origin.lines import instructions_of
 from whyperf.origin.program_code import CodeAddress, ProgramCode
 from whyperf.origin.questions import CodeHere
+from whyperf.origin.source_text import lines_of
 from whyperf.origin.trail import TrailStep
 
 _MADE = (HopKind.COMPUTED, HopKind.LOADED, HopKind.CHOSEN)
@@ -94,10 +95,7 @@ def _lines_alike(file: str, line: int) -> list[int]:
     searched. The line alone where its text is unknown."""
     if not line:
         return []
-    try:
-        texts = [text.strip() for text in Path(file).read_text(errors="replace").split("\n")]
-    except OSError:
-        texts = []
+    texts = [text.strip() for text in lines_of(file)]
     own = texts[line - 1] if line <= len(texts) else ""
     return [number for number, text in enumerate(texts, 1) if text == own] if own else [line]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 
-from whyperf.diagnose.origin import Origin
 from whyperf.diagnose.verdict import CallCounts, Suspect, Verdict, VerdictKind
 from whyperf.engines.causes.detail import CausesDetail
 from whyperf.engines.causes.path import CulpritEnding

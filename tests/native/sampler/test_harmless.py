@@ -323,7 +323,7 @@ def test_program_ends_as_it_would_alone(compiled: Compile, sampled: Run, program
     assert (outcome.status, outcome.output) == (0, expected)
 
 
-def test_who_can_queue_no_signal_is_still_sampled_and_other_threads_are_counted(compiled: Compile, sampled: Run) -> None:
+def test_who_may_queue_no_signal_is_still_sampled_and_others_are_counted(compiled: Compile, sampled: Run) -> None:
     binary = compiled(HEADERS + PROGRAMS["no signal may be queued any more"][0])
     outcome = sampled(binary, timeout=PATIENCE_S)
     stacks = outcome.named_stacks(binary)
