@@ -45,8 +45,11 @@ def test_nothing_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    losses = Losses(
-        11, 22, 33, 4.5, {"reason": 55}, 66, (Unfollowed("/p", "why", 77),), 88, notes=("odd",), unsampled_cpu_s=9.9
+    losses = replace(
+        Losses(11, 22, 33, 4.5, {"reason": 55}, 66, (Unfollowed("/p", "why", 77),), 88),
+        unsampled_cpu_s=9.9,
+        threads_without_faults=99,
+        notes=("odd",),
     )
     text = shown(make(tmp_path / "rec", replace(MANIFEST, losses=losses)), capsys)
     for number in (
@@ -59,6 +62,7 @@ def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "77 times",
         "88 dam",
         "9.90 s CPU",
+        "page faults of 99 threads",
     ):
         assert number in text
     assert "note        odd" in text

@@ -241,7 +241,7 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.samples_dropped, "samples dropped because a ring was full"),
         (losses.signals_missed, "sampling signals missed because the handler was still running"),
         (losses.records_lost, "records of processes and modules"),
-        (losses.threads_unsampled, "threads never sampled because every ring was taken"),
+        (losses.threads_unsampled, "threads, or the rest of them: no ring was free, or no signal may be queued"),
         (losses.damaged_bytes, "damaged bytes passed over"),
         (losses.values_dropped, "samples' variables because a ring was full"),
         (losses.values_unreadable, "pieces of memory behind pointers that were not there"),
@@ -254,6 +254,8 @@ def _lost(losses: Losses) -> Iterator[str]:
     yield from (f"{count} {what}" for count, what in counts if count)
     if losses.unsampled_cpu_s:
         yield f"samples of {losses.unsampled_cpu_s:.2f} s CPU time"
+    if losses.threads_without_faults:
+        yield f"the page faults of {_counted(losses.threads_without_faults, 'thread', 'threads')}"
     if losses.overwritten_s:
         yield f"the first {losses.overwritten_s:.1f} s, dropped to stay below the size limit"
     for reason, count in losses.stacks_cut.items():

@@ -138,6 +138,7 @@ def _losses(evidence: RawEvidence, notes: tuple[str, ...]) -> Losses:
         values_not_followed=max(0, count("values") - count("values_others")),
         allocations_lost=count("allocations_lost"),
         frees_lost=count("frees_lost"),
+        threads_without_faults=count("threads_without_faults"),
         modules_not_patched=count("modules_not_patched"),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )

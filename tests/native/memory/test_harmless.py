@@ -61,6 +61,9 @@ def test_awkward_programs_do_the_same(tmp_path: Path, built: Path, mode: str) ->
     # THEN nobody can tell, and it was seen
     assert printed == plain
     assert recording.table("allocations").num_rows > 20
+    # AND page faults are sampled where the kernel gives signals for them
+    if mode == "unqueued":
+        assert recording.manifest.losses.threads_without_faults == 1
 
 
 def test_every_free_of_a_storm_is_found(tmp_path: Path, built: Path) -> None:

@@ -116,6 +116,7 @@ class Losses:
     unsampled_cpu_s: float = 0.0  # CPU time that no sample stands for, beyond what chance explains
     allocations_lost: int = 0  # sampled, and not recorded
     frees_lost: int = 0  # of recorded allocations: they seem to live on
+    threads_without_faults: int = 0  # with --memory: their page faults could not be sampled
     modules_not_patched: int = 0  # the program's own allocator in them was not sampled, though it was asked for
     notes: tuple[str, ...] = ()
 
