@@ -97,8 +97,8 @@ def _of_losses(losses: Losses) -> Iterator[str]:
         yield f"{count(losses.allocations_lost)} sampled allocations were not recorded: memory is undercounted."
     if losses.frees_lost:
         yield f"{count(losses.frees_lost)} frees of sampled allocations were not recorded: these seem to be kept."
-    if faultless := losses.threads_without_faults:
-        threads = "1 thread" if faultless == 1 else f"{count(faultless)} threads"
+    if unseen := losses.threads_without_faults:
+        threads = "1 thread" if unseen == 1 else f"{count(unseen)} threads"
         yield f"page faults of {threads} could not be sampled: memory that malloc does not see is missing."
     if losses.modules_not_patched:
         yield "the program's own allocator could not be sampled: what it handed out is missing."
