@@ -93,13 +93,13 @@ command = "./absent"
 
 
 def test_the_budget_ends_what_hangs_and_leaves_nothing_out(repository: Path) -> None:
-    marked = f"31.{os.getpid()}"  # seconds of sleep that only this test asks for
+    marked = f"301.{os.getpid()}"  # seconds of sleep that only this test asks for
     configure(
         repository, f"[[benchmark]]\nname='hangs'\ncommand='sleep {marked}'\n[[benchmark]]\nname='b'\ncommand='true'\n"
     )
     began = time.monotonic()
     done = whyperf_ci(repository, "--budget", "2s", "--fail-on", "any-doubt", "--json", "-")
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < 200
     assert done.returncode == 4, done.stderr
     found = benchmarks(done)
     assert list(found) == ["hangs", "b"]

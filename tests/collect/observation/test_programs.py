@@ -422,7 +422,7 @@ def test_servers_are_observed_while_they_are_driven(tmp_path: Path) -> None:
     lifecycle = Lifecycle(ready=f"file:{ready}", drive="sleep 0.3")
     seen = observed([program, ready], [ObservedSite(program, first(program, "step"))], lifecycle=lifecycle)
     assert seen.status == 0 and seen.stopped_by == "driver" and seen.hits[0] > 20
-    assert 0.2 < seen.totals.wall_s < 3 and seen.complete == (True,)
+    assert seen.totals.wall_s > 0.2 and seen.complete == (True,)
 
 
 WRITES = """

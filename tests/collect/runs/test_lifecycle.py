@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -30,21 +31,26 @@ while True:
 """
 
 
+STARTS_S = 0.3  # before the server listens
+
+
 @pytest.fixture
 def server(tmp_path: Path, port: int) -> list[str]:
     (tmp_path / "server.py").write_text(SERVER)
-    return [PYTHON, str(tmp_path / "server.py"), str(port), "0.3"]
+    return [PYTHON, str(tmp_path / "server.py"), str(port), str(STARTS_S)]
 
 
 def test_window_runs_from_ready_to_the_drivers_end(record: Recorder, server: list[str], port: int) -> None:
+    began = time.monotonic()
     done = record("--ready", f"tcp:{port}", "--drive", "sleep 0.7", "--", *server)
+    most_s = time.monotonic() - began - STARTS_S
     assert done.returncode == 0, said(done)
     raw = record.raw
     stop, ready = raw.only("stop"), raw.only("ready")
     assert stop["stopped_by"] == "driver"
-    assert 0.6e9 < stop["time"] - ready["time"] < 1.5e9
+    assert 0.6e9 < stop["time"] - ready["time"] < most_s * 1e9
     totals = raw.objects("totals")[-1]["totals"]
-    assert 0.6 < totals["wall_s"] < 1.5
+    assert 0.6 < totals["wall_s"] < most_s
     # About half of the time is spent busy; starting Python is not part of the window.
     assert 0.05 < totals["cpu_user_s"] + totals["cpu_system_s"] < totals["wall_s"]
     assert b"stopped by 15" in done.stdout
@@ -64,12 +70,14 @@ def test_work_lines_are_counted_and_passed_through(record: Recorder, server: lis
 
 def test_skipped_warm_up_is_not_counted(record: Recorder, server: list[str], port: int) -> None:
     load = "sh -c 'echo work=1000; sleep 1; echo work=5'"
+    began = time.monotonic()
     done = record("--ready", f"tcp:{port}", "--skip", "500ms", "--drive", load, "--", *server)
+    most_s = time.monotonic() - began - STARTS_S - 0.5
     assert done.returncode == 0, said(done)
     (work,) = record.raw.objects("work")
     totals = record.raw.objects("totals")[-1]["totals"]
     assert work["count"] == 5.0
-    assert 0.3 < totals["wall_s"] < 0.9
+    assert 0.3 < totals["wall_s"] < most_s
 
 
 def test_for_stops_it_with_the_chosen_signal(record: Recorder, server: list[str], port: int) -> None:

@@ -105,9 +105,9 @@ def test_a_table_is_made_once(program: Path, tmp_path: Path) -> None:
     build_id, folder = build_id_of(program), tmp_path / "tables"
     made = write_table(str(program), build_id, folder, cache=tmp_path / "cache", debug_folders=())
     written = table_file(folder, build_id).stat().st_mtime_ns
-    started = time.perf_counter()
+    started = time.process_time()
     again = write_table(str(program), build_id, folder, cache=tmp_path / "cache", debug_folders=())
-    assert time.perf_counter() - started < 0.1
+    assert time.process_time() - started < 0.1
     assert made is not None
     assert again is not None
     assert again.hash == made.hash
