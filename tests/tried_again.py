@@ -6,7 +6,7 @@ The list only shrinks. `python -m bench.passes` tells which tests fail on a star
 from __future__ import annotations
 
 _DISTURBED = (
-    "cli/test_commands.py",  # the demo: its proof compares times, and has two minutes
+    "cli/test_commands.py",  # the demo: its proof compares times
     "cli/test_lifted.py",  # a wait of half a second beside a program's start
     "collect/tracer/cases/",  # waits of known causes, beside those for a CPU
     "collect/tracer/test_flight_recorder.py",  # programs that must be seen while they run
