@@ -77,7 +77,7 @@ def assistant(folder: Path) -> Iterator[Assistant]:
 @pytest.fixture(scope="session")
 def compared(assistant: Assistant) -> CallToolResult:
     """Recorded and compared once, by a call."""
-    result = assistant.call("compare", good="./ledger 60000", bad="./ledger 240000", runs=2, output="runs")
+    result = assistant.call("compare", good="./ledger 60000", bad="./ledger 600000", runs=3, output="runs")
     compared_progress.extend(assistant.progress)
     return result
 

@@ -92,7 +92,7 @@ def test_compare_names_the_suspect_with_numbers_and_the_next_call(compared: Call
     assert suspect["line"] in range(line_of("long scan("), line_of("long settle("))
     assert suspect["share"] > 0.5
     rounds = next(variable for variable in suspect["variables"] if variable["name"] == "rounds")
-    assert (rounds["good"], rounds["bad"]) == ("60,000", "240,000")
+    assert (rounds["good"], rounds["bad"]) == ("60,000", "600,000")
     assert answer["next"][0]["tool"] == "explain"
     assert answer["next"][0]["arguments"] == {"suspect": 1, "folder": str(folder / "runs")}
     assert "scan" in text(compared) and answer["symptom"]["sentence"] in text(compared)
@@ -101,15 +101,15 @@ def test_compare_names_the_suspect_with_numbers_and_the_next_call(compared: Call
 def test_progress_is_reported_and_never_falls(compared: CallToolResult) -> None:
     assert not compared.is_error
     told = [message for _, message in compared_progress]
-    assert any(message.startswith("run 4 of 4: good") for message in told)
+    assert any(message.startswith("run 6 of 6: bad") for message in told)
     amounts = [amount for amount, _ in compared_progress]
     assert amounts == sorted(set(amounts))
 
 
 def test_recordings_are_diagnosed_again(assistant: Assistant, compared: CallToolResult, folder: Path) -> None:
     runs = compared.structured_content["recordings"]
-    assert runs["good"] == [str(folder / "runs" / "good-1"), str(folder / "runs" / "good-2")]
-    again = assistant.call("diagnose", good=["runs/good-1", "runs/good-2"], bad=runs["bad"])
+    assert runs["good"] == [str(folder / "runs" / f"good-{number}") for number in (1, 2, 3)]
+    again = assistant.call("diagnose", good=[f"runs/good-{number}" for number in (1, 2, 3)], bad=runs["bad"])
     assert again.structured_content["suspects"] == compared.structured_content["suspects"]
 
 
@@ -139,7 +139,7 @@ def test_resources_list_recordings_and_tell_what_is_in_one(assistant: Assistant,
     found = {Path(row["path"]).name: row["uri"] for row in listed["recordings"]}
     assert {"good-1", "good-2", "bad-1", "bad-2"} <= found.keys()
     facts = json.loads(assistant.read(found["bad-1"]))
-    assert facts["command"] == ["./ledger", "240000"]
+    assert facts["command"] == ["./ledger", "600000"]
     assert facts["exit_status"] == 0  # it found nothing to read
 
 

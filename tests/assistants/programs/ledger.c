@@ -1,4 +1,4 @@
-/* A slow run scans four times as long. It prints what could be taken for protocol messages, and reads its input. */
+/* A slow run scans ten times as long. It prints what could be taken for protocol messages, and reads its input. */
 #include <stdio.h>
 #include <stdlib.h>
 
