@@ -2,6 +2,7 @@
 tracers of its own; the hundreds of interpreters that they start compile each module once; and what takes long comes
 first."""
 
+import gc
 import os
 import signal
 import sys
@@ -79,6 +80,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("process")
         if may_be_tried_again(_inside(item.path)):
             item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what was loaded and collected stays: nobody has to look for garbage in it again
 
 
 @pytest.hookimpl(wrapper=True)
