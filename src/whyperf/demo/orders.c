@@ -262,7 +262,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     uint32_t megabytes = (uint32_t)strtoul(argv[1], NULL, 10);
-    int rounds = argc > 2 ? atoi(argv[2]) : 25;
+    int rounds = argc > 2 ? atoi(argv[2]) : 15;
     struct ledger ledger = write_ledger();
     for (int round = 0; round < rounds; round++) {
         struct index index = open_index(megabytes);
