@@ -32,7 +32,7 @@ def socket(inode: int, peer: int) -> dict[str, int]:
 
 @dataclass
 class Script:
-    """Threads are named `program` or `program/thread`; a program is a process."""
+    """Threads are named `program` or `program/thread`; a program is a process, one in brackets the kernel's."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Script:
             {
                 "process": number,
                 "pid": pids[program],
-                "parent_pid": 1,
+                "parent_pid": 2 if program.startswith("[") else 1,
                 "start": 0,
                 "origin": "exec",
                 "executable": f"/usr/bin/{program}",

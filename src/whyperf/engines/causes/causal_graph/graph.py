@@ -49,7 +49,8 @@ class Graph:
 
     @cached_property
     def _waits(self) -> tuple[ThreadWaits, Sleeps]:
-        return find_waits(self.trace.events, self.call_bits, self.trace.pids, self.settings.poll_gap_ns)
+        trace = self.trace
+        return find_waits(trace.events, self.call_bits, trace.pids, trace.of_kernel, self.settings.poll_gap_ns)
 
     @property
     def waits(self) -> ThreadWaits:

@@ -21,6 +21,7 @@ _COLUMNS = (
     "time", "thread", "kind", "context", "detail", "other", "object", "peer", "argument1", "result", "extra", "stack",
     "cut",
 )  # fmt: skip
+_KTHREADD = 2  # the process that starts the kernel's threads
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,15 @@ class EventTrace:
             for origin, executable in zip(texts(processes, "origin"), texts(processes, "executable"), strict=True)
         ]
         return np.array([one.process >= 0 and program[one.process] for one in self.threads], np.bool_)
+
+    @cached_property
+    def of_kernel(self) -> Bools:
+        """By thread: whether it is one of the kernel's own, such as ksoftirqd."""
+        processes = self.recording.table("processes")
+        started = [
+            _KTHREADD in pair for pair in zip(ints(processes, "pid"), ints(processes, "parent_pid"), strict=True)
+        ]
+        return np.array([one.process >= 0 and started[one.process] for one in self.threads], np.bool_)
 
     @cached_property
     def witnessed(self) -> Bools:

@@ -81,8 +81,10 @@ _NEGLIGIBLE = 50  # a gap of a fiftieth of the wait: a busy machine takes its ti
 _EXITING = int(CallRule.EXIT)
 
 
-def find_waits(events: TraceEvents, call_bits: Ints, pids: Int32s, poll_gap_ns: int) -> tuple[ThreadWaits, Sleeps]:
-    """`pids`: of all threads."""
+def find_waits(
+    events: TraceEvents, call_bits: Ints, pids: Int32s, of_kernel: Bools, poll_gap_ns: int
+) -> tuple[ThreadWaits, Sleeps]:
+    """`pids`, `of_kernel`: of all threads."""
     bits = call_bits[np.clip(events.call, -1, len(call_bits) - 1)]
     found = _room_for(int(np.count_nonzero(events.kind == _SWITCH)))
     of_switch = np.full(len(events), -1, np.int32)
@@ -98,6 +100,7 @@ def find_waits(events: TraceEvents, call_bits: Ints, pids: Int32s, poll_gap_ns: 
         events.site,
         bits,
         pids,
+        of_kernel,
         poll_gap_ns,
         found,
         of_switch,
@@ -193,6 +196,7 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
     site: Int32s,
     bits: Ints,
     pids: Int32s,
+    of_kernel: Bools,
     poll_gap: int,
     found: _Found,
     of_switch: Int32s,
@@ -223,7 +227,9 @@ def _sleeps(  # noqa: PLR0912, PLR0915, PLR0917 -- one pass over all events, wit
                 if is_productive(bits[at], result[at], int(object_[at] >> _FILE_TYPE_SHIFT)):
                     acted[who] = True
             elif what in (_TASK_PUT, _TASK_RUN) or (
-                what == _WAKING and who_ended(context[at], call[at], bits[at], who, other[at], pids) == 3
+                what == _WAKING
+                and not (other[at] >= 0 and of_kernel[other[at]])  # an interrupt wakes them in whatever thread it comes
+                and who_ended(context[at], call[at], bits[at], who, other[at], pids) == 3
             ):
                 acted[who] = True
             elif what == _SWITCH and result[at] & _ASLEEP and not result[at] & _DEAD and not bits[at] & _EXITING:
