@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shlex
 import signal
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 _TICK_S = 0.1
 _READY_TICK_S = 0.02
+_FIRST_TICK_S = 0.005
 _SECOND_INTERRUPT_S = 1.0  # two Ctrl-C within this time: the user wants it gone
 _INTERRUPTED_S = 5.0  # an end so soon after a signal is that signal's doing
 
@@ -290,6 +292,7 @@ class _Run:
             mask=self._signals.mask,
             streams=self._setting.streams,
         )
+        self._signals.hear_the_end_of(self._target.pid)
         self._descendants = Descendants(identify(self._target.pid))
         self._threads = ThreadAccounts(self._target.pid)
         self._quota = QuotaWatch(self._target.pid)
@@ -394,6 +397,7 @@ class _Run:
                 on_work=self._work.report if isinstance(self._work, DriverWork) else lambda _now, _units: None,
                 latencies=self._latencies,
             )
+            self._signals.hear_the_end_of(self._driver.pid)
         opens = (self._window_opens or 0) / 1e9
         deadline = None if lifecycle.for_s is None else opens + lifecycle.for_s
         driver = self._driver
@@ -428,7 +432,9 @@ class _Run:
                 return False
             if self._window_start is None and self._window_opens is not None and now * 1e9 >= self._window_opens:
                 self._open_window(time.monotonic_ns())
-            self._pass_time(tick if deadline is None else min(tick, deadline - now))
+            lasted = now - self._target.started / 1e9
+            at_first = max(_FIRST_TICK_S, lasted / 2)  # so that short runs are looked at, too
+            self._pass_time(min(tick, at_first, math.inf if deadline is None else deadline - now))
             self._look_at_memory()
             self._look_for_waits()
             self._setting.on_tick()

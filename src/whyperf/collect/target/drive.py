@@ -74,6 +74,10 @@ class Driver:
         return True
 
     @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
     def status(self) -> int | None:
         return self._child.status
 

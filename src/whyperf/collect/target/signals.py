@@ -7,7 +7,11 @@ the program.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
 import signal
+import threading
 from collections import deque
 from dataclasses import dataclass
 from types import FrameType, TracebackType
@@ -48,6 +52,12 @@ class SignalWatch:
             signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
+    def hear_the_end_of(self, child: int) -> None:
+        """Also where SIGCHLD goes to a thread of some library, which does not block it, so that nobody hears of it."""
+        with contextlib.suppress(OSError):  # some containers forbid it: the next look notices
+            words = (os.pidfd_open(child), threading.get_ident())
+            threading.Thread(target=_tell_the_end, args=words, name="child-end", daemon=True).start()
+
     def wait(self, seconds: float) -> Arrival | None:
         """The next signal for the recorder; None when a child may have changed state or the time is over."""
         if not self._strayed:
@@ -63,3 +73,12 @@ class SignalWatch:
     def _stray(self, number: int, _frame: FrameType | None) -> None:
         # Some library's thread had it unblocked. Its sender is unknown: for Ctrl-C assume the terminal.
         self._strayed.append(number)
+
+
+def _tell_the_end(child: int, waiting: int) -> None:
+    ended = select.poll()
+    ended.register(child, select.POLLIN)
+    ended.poll()
+    os.close(child)
+    with contextlib.suppress(ProcessLookupError):
+        signal.pthread_kill(waiting, signal.SIGCHLD)
