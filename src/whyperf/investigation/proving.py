@@ -13,10 +13,10 @@ from whyperf.investigation.spreading import candidates, gathered_for, own_at, sp
 from whyperf.investigation.trials import Investigated
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
-from whyperf.proof.by_function import prove_by_functions
+from whyperf.proof.by_function import no_function, prove_by_functions
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, prove_value
-from whyperf.proof.rounds import not_testable
+from whyperf.proof.rounds import SharedFileError, not_testable
 from whyperf.proof.sentences import ProofClaim, was_not_forced
 
 _MOST_TRIALS = 3
@@ -126,7 +126,11 @@ class ChainProof:
 def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> tuple[Proof, ...]:
     """Of two builds: what the good one's functions do in the bad program. Empty where there is one build."""
     trying = investigated.trying_uncounted("putting functions of the good build into the bad one")
-    return prove_by_functions(*investigated.sides, suspects, trying)
+    good, bad = investigated.sides
+    try:
+        return prove_by_functions(good, bad, suspects, trying)
+    except SharedFileError as error:
+        return (no_function(bad, investigated.measure, error.sentence),)
 
 
 _Candidate = tuple[int, ForcibleSite, ForcedPlace]

@@ -15,7 +15,7 @@ from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.proof.first_use import first_use, texts_of
 from whyperf.proof.modules import ChangedPart, ProofBuilds, different_modules
-from whyperf.proof.rounds import NotPutError, ProofSide, Put, Trying
+from whyperf.proof.rounds import NotPutError, ProofSide, Put, Trying, not_testable
 from whyperf.proof.search import Search
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import TrialKind
@@ -49,14 +49,13 @@ def prove_by_functions(
     """Whole trials, and why functions on the suspects' paths cannot be tried. Empty where the two programs are the
     same, or nothing that changed explains the excess.
 
-    WhyperfError where the programs cannot be run at all.
+    WhyperfError where the programs cannot be run at all, SharedFileError where nothing may be put into them.
     """
     search = Search(good, bad, trying, _put)
     try:
         modules = list(different_modules(good, bad))
     except RefusedError as error:
-        nothing = ProofClaim("", bad.program.path.rpartition("/")[2], "", 0, "", "", "", means=ProofMeans.FUNCTION)
-        return (search.untestable(nothing, f"{error}."),)
+        return (no_function(bad, trying.measure, f"{error}."),)
     names = wanted_names(suspects)
     every = _candidates(modules, names)
     likely = _likely(every)
@@ -75,6 +74,12 @@ def prove_by_functions(
     if not found:
         return tuple(refused)
     return (*refused, search.proof(_claim_found(found, names, search), found))
+
+
+def no_function(bad: ProofSide, measure: str, why: str) -> Proof:
+    """None can be tried. `why`: a whole sentence."""
+    program = bad.program.path.rpartition("/")[2]
+    return not_testable(ProofClaim("", program, "", 0, "", "", "", means=ProofMeans.FUNCTION), measure, why)
 
 
 def wanted_names(suspects: Sequence[Suspect]) -> list[str]:

@@ -20,6 +20,7 @@ from whyperf.diagnose.measured.latency import PREFIX
 from whyperf.diagnose.measured.threads import queued_s
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import PEAK_BYTES
+from whyperf.errors import WhyperfError
 from whyperf.proof.judging import ProofJudgement, judged, tells_without_reverse
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
@@ -72,6 +73,10 @@ def usual_runs() -> UsualRuns:
     return {TrialKind.GOOD: [], TrialKind.BAD: []}
 
 
+class SharedFileError(WhyperfError):
+    """Nothing is put into a program that works with files which others have open: it could damage them."""
+
+
 class NotPutError(Exception):
     """What was to be put into a run cannot be there; the text says why, in a sentence."""
 
@@ -122,7 +127,9 @@ class ProofRounds:
         return judgement
 
     def observed(self, kind: TrialKind, put: Put, limits: ObservationLimits = ObservationLimits()) -> Observed:  # noqa: B008 (frozen)
-        """One run of that kind's program."""
+        """One run of that kind's program. SharedFileError where it must not be made."""
+        if kind not in (TrialKind.GOOD, TrialKind.BAD):
+            self._refuse_shared()
         side = self._side(kind)
         # What the user runs may take as long as it does.
         is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self.slowest_s and side.lifecycle.for_s is None
@@ -159,6 +166,13 @@ class ProofRounds:
             raise NotPutError(f"{why_not}.")
         return replace(run, ending=RunEnding.FAILED) if why_not else run
 
+    def _refuse_shared(self) -> None:
+        for run in (*self.runs[TrialKind.GOOD], *self.runs[TrialKind.BAD]):
+            if run.open_elsewhere:
+                raise SharedFileError(
+                    f"Nothing is forced into a program that writes to files which others use: {run.open_elsewhere}."
+                )
+
     def _side(self, kind: TrialKind) -> ProofSide:
         return self._good if kind in (TrialKind.GOOD, TrialKind.REVERSE) else self._bad
 
@@ -191,6 +205,7 @@ class ProofRounds:
             output=seen.output + files,
             shape=seen.output_shape + files,
             work=(seen.work or None) if side.lifecycle.for_s is None else None,
+            open_elsewhere=seen.open_elsewhere,
         )
 
 

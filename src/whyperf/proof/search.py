@@ -37,7 +37,7 @@ class Search(Generic[_Change]):
         self._usual = usual_runs()
         self._failed = 0
         self._tried: dict[frozenset[_Change], bool | None] = {}
-        self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()))
+        self._rounds = ProofRounds(good, bad, trying, lambda kind: put(kind, ()), usual=self._usual)
 
     def found(self, first: Sequence[_Change], *groups: Callable[[], Sequence[_Change]]) -> list[_Change]:
         """Changes that remove most of the excess; empty: none do, or there is none. Groups, which are searched by

@@ -33,6 +33,7 @@ class TrialRun:
     output: str = ""  # digest of all that it wrote where somebody looks
     shape: str = ""  # the same without numbers
     work: float | None = None  # units, where the same number is expected of every run
+    open_elsewhere: str = ""  # as `Observed` has it
 
 
 Runs = Mapping[TrialKind, Sequence[TrialRun]]

@@ -13,7 +13,7 @@ from whyperf.engines.recording_protocol import Recorded
 from whyperf.investigation.cause import with_proofs
 from whyperf.investigation.investigate import measure_of
 from whyperf.investigation.subject import Subject
-from whyperf.proof.rounds import Trying
+from whyperf.proof.rounds import SharedFileError, Trying
 from whyperf.proof.trial import TrialKind
 from whyperf.revisions.functions import declarations
 from whyperf.revisions.proofs import Building, prove_by_hunks
@@ -44,7 +44,10 @@ def investigate_hunks(verdict: Verdict, compared: ComparedCommits, subject: Subj
         rebuilding.build, subject.bad.command, subject.lifecycles, subject.environment, rebuilding.shown
     )
     trying = Trying(measure, subject.output_files, budget_s=left, on_run=told, on_tick=rebuilding.shown.tick)
-    found = prove_by_hunks(compared, verdict.suspects, declarations(rebuilding.bad), building, trying)
+    try:
+        found = prove_by_hunks(compared, verdict.suspects, declarations(rebuilding.bad), building, trying)
+    except SharedFileError:  # trials of functions have said so
+        return verdict
     proven = [one for one in found if one.finding is ProofFinding.PROVEN]
     if not proven or not verdict.suspects:
         return verdict

@@ -76,6 +76,11 @@ def observe(
             recorder = ObservingRecorder(
                 plans, records, sites, watching, limits, tally=tally, transplants=moved.environment()
             )
+
+            def tick() -> None:
+                starting.elsewhere.look()
+                on_tick()
+
             outcome = run_to_the_end(
                 program,
                 folder,
@@ -84,7 +89,7 @@ def observe(
                 lifecycle=lifecycle,
                 environment=environment,
                 capture_output=capture_output,
-                on_tick=on_tick,
+                on_tick=tick,
                 spawn_target=starting.start,
             )
             if outcome.stopped_by == "interrupt":
@@ -92,7 +97,8 @@ def observe(
             notes = () if starting.addresses_repeat else (_OTHER_ADDRESSES,)
             printed = _printed(folder / OUTPUT[0], is_driven=lifecycle.drive is not None)
             seen = _Seen(tally, watching.writes(), watching.lost, *printed, notes)
-            return replace(_observed(outcome, sites, refused, seen), not_transplanted=moved.why_not())
+            observed = _observed(outcome, sites, refused, seen)
+            return replace(observed, not_transplanted=moved.why_not(), open_elsewhere=starting.elsewhere.named())
 
 
 def check_observable(program: Program) -> None:

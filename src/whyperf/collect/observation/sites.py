@@ -144,6 +144,7 @@ class Observed:
     notes: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()  # sentences: which processes were not observed, and why
     beyond: tuple[int, ...] = ()  # of each site, hits for which it had no value left to force; a lower bound too
+    open_elsewhere: str = ""  # a file that it can write to and a process outside of the run has open, and which
     not_transplanted: str = ""  # why functions of another build did not run; empty: they did, or none were asked for
 
     def of(self, site: int) -> Rows:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from whyperf.collect.observation.devices import make_devices_read_only
+from whyperf.collect.observation.open_elsewhere import OpenElsewhere
 from whyperf.collect.observation.sites import Watch
 from whyperf.collect.observation.watching import Watching
 from whyperf.collect.target.program import Program
@@ -27,6 +28,7 @@ class Starting:
     def __init__(self, watches: Sequence[Watch], most_writes: int) -> None:
         self._thread = ThreadPoolExecutor(1, "start", initializer=_set_up)
         self.addresses_repeat = True
+        self.elsewhere = OpenElsewhere()
         try:
             self.watching = self._thread.submit(Watching, watches, most_writes).result()
         except BaseException:
@@ -44,7 +46,9 @@ class Starting:
         self, program: Program, environment: Mapping[str, str], *, mask: Iterable[int], streams: Streams | None = None
     ) -> Child:
         """As `spawn`."""
-        return self._thread.submit(self._start, program, environment, mask, streams).result()
+        child = self._thread.submit(self._start, program, environment, mask, streams).result()
+        self.elsewhere.started(child.pid)
+        return child
 
     def _start(
         self, program: Program, environment: Mapping[str, str], mask: Iterable[int], streams: Streams | None
