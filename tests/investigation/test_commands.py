@@ -15,6 +15,7 @@ from tests.cli.conftest import Whyperf, refused, sentence, whyperf
 from tests.debuginfo.transplants.builds import built
 from tests.proof.test_by_function import BAD_HASH, SOURCE
 from tests.schemas import verdict_schema
+from tests.strangers import stranger
 
 __all__ = ["refused", "whyperf"]  # fixtures
 
@@ -75,6 +76,24 @@ def test_a_decision_that_only_bad_runs_make_is_proven(
     (proof,) = cause["proofs"]
     assert (proof["finding"], proof["means"], proof["what"]) == ("proven", "decision", "if (full < limit)")
     assert "forced to the good run's branch" in proof["sentence"] and "the good run does not take" in cause["why"]
+
+
+@pytest.mark.parametrize(("name", "words"), [("emptied", ("8", "12")), ("replayer", ("1365", "4096"))])
+def test_nothing_is_forced_while_another_process_uses_a_file_that_the_program_writes_to(
+    whyperf: Whyperf, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, name: str, words: tuple[str, str]
+) -> None:
+    # GIVEN somebody who reads the program's output while it is written
+    program, output = _built(name, tmp_path_factory), tmp_path / "output"
+    output.touch()
+    sides = (f"{program} {word} > {output}" for word in words)
+    with stranger(["sh", "-c", 'echo ready; exec sleep 600 < "$1"', "sh", output]) as reader:
+        done = whyperf("compare", "--prove", "--runs", "2", *sides, "-o", "both", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    verdict: dict[str, Any] = json.loads(done.stdout)
+    # THEN that is said once, and no trial was made
+    told = [note for note in verdict["notes"] if f"{output} is also open in sleep ({reader})" in note]
+    assert len(told) == 1 and done.stderr.count("forced run") == 0
+    assert {proof["runs"] for suspect in verdict["suspects"] for proof in suspect["proofs"]} <= {0}
 
 
 def test_of_two_builds_functions_are_tried_before_calls_are_counted(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from whyperf.origin.hops import own_place, statement
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.source_text import read_line
 from whyperf.proof.by_decision import DecisionPlace, OutOf, prove_decision
-from whyperf.proof.rounds import ProofSide
+from whyperf.proof.rounds import ProofSide, SharedFileError
 from whyperf.proof.sentences import ProofClaim
 
 _MOST_LOOKS = 30
@@ -69,7 +69,7 @@ def tried_decisions(
     work. `is_input`: whether a decision is about a value that comes straight from outside, so that it only tells one
     input from the other."""
     so_far = investigated.so_far
-    if not investigated.bounds.left_s:
+    if not investigated.bounds.left_s or so_far.forbidden:
         return ()
     try:
         places = _compared(code, investigated)
@@ -87,6 +87,9 @@ def tried_decisions(
             usual=so_far.usual,
             on_untried=lambda out_of: so_far.leave_decisions(_UNTRIED[out_of]),
         )
+    except SharedFileError as error:
+        so_far.forbidden = error.sentence
+        return ()
     except WhyperfError as error:
         so_far.leave_decisions(error.sentence)
         return ()

@@ -109,8 +109,8 @@ def investigate(
         decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
-    if so_far.decisions_note:
-        verdict = replace(verdict, notes=(*verdict.notes, so_far.decisions_note))
+    for why in filter(None, (so_far.forbidden, so_far.decisions_note)):
+        verdict = replace(verdict, notes=(*verdict.notes, why))
     if so_far.ran_out and not (best is not None and best.is_proven):
         note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
         verdict = replace(verdict, notes=(*verdict.notes, note))

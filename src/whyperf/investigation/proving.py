@@ -26,6 +26,7 @@ _CONSTANT = 0.95  # of what a place made is one value
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
 _NO_TIME_LEFT = "there is no time left"
 _NO_RUNS_LEFT = "no more runs are allowed"
+_FORBIDDEN = "other processes use the program's files"
 _SAME_INPUT = "it only passes on a value that was forced elsewhere"
 
 
@@ -55,6 +56,8 @@ class ChainProof:
             known = self.investigated.so_far.proofs.get(place)
             if known is not None:
                 done.append(Tried(number, known))
+            elif self.investigated.so_far.forbidden:
+                not_tried[number] = _FORBIDDEN
             elif not is_time_left or trials == _MOST_TRIALS:
                 not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
             elif is_input and any(hands_on_input(self.found, one.hop) for one in done):
@@ -63,7 +66,11 @@ class ChainProof:
                 not_tried[number] = _NO_RUNS_LEFT
             else:
                 began, trials = time.monotonic(), trials + 1
-                done.append(Tried(number, self._trial(number, site, place)))
+                try:
+                    done.append(Tried(number, self._trial(number, site, place)))
+                except SharedFileError as error:
+                    self.investigated.so_far.forbidden, not_tried[number] = error.sentence, _FORBIDDEN
+                    continue
                 self.investigated.so_far.proofs[place] = done[-1].proof
                 now = time.monotonic()
                 is_time_left = self.investigated.bounds.ends - now >= now - began
@@ -88,6 +95,9 @@ class ChainProof:
         trying = self.investigated.trying(f"spreading {wanted[0].claim.what}")
         try:
             proven = prove_spread(*self.investigated.sides, wanted, trying, usual=self.investigated.so_far.usual)
+        except SharedFileError as error:
+            self.investigated.so_far.forbidden = error.sentence
+            return
         except WhyperfError as error:  # what other trials have shown stays
             proven = 0, not_testable(wanted[0].claim, self.investigated.measure, error.sentence)
         if proven is not None:
@@ -119,6 +129,8 @@ class ChainProof:
         trying = self.investigated.trying(f"forcing {claim.what}")
         try:
             return prove_value(*self.investigated.sides, [place], claim, trying, usual=self.investigated.so_far.usual)
+        except SharedFileError:
+            raise
         except WhyperfError as error:  # what other trials have shown stays
             return not_testable(claim, self.investigated.measure, error.sentence)
 

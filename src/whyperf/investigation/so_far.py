@@ -26,6 +26,8 @@ class SoFar:
     """Why starts led nowhere: a sentence each."""
     ran_out: bool = False
     """Something was not done for want of runs."""
+    forbidden: str = ""
+    """Why nothing may be forced at all, if so: a sentence."""
     decisions_note: str = ""
     """Why not all decisions were tried, if so."""
 
