@@ -120,13 +120,14 @@ def test_every_hop_that_was_not_tried_says_why(monkeypatch: pytest.MonkeyPatch) 
     assert said == [
         "Not testable: a was tried.",
         "Not testable: d was tried.",
-        "Not testable: `b` in f was not forced: no instruction defines it in a register.",
+        "Not testable: `b` in f was not forced: it is only in memory or in a vector register, where "
+        "whyperf cannot change it.",
         "Not testable: `c` in f was not forced: it is an address, which means something else in every run.",
         "Not testable: `e` in f was not forced: its values change from call to call, and good and bad runs do not "
         "pass it equally often.",
         "Not testable: `f` in f was not forced: its values change from call to call, and the good build has other "
         "code there.",
-        "Not testable: `g` in f was not forced: it is how often code runs, and no value.",
+        "Not testable: `g` in f was not forced: only how often this code runs differs, so there is no value to force.",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -168,6 +169,28 @@ def test_other_output_is_told_at_once() -> None:
     assert judgement.reason is GuardReason.OUTPUT and judgement.is_stopped
     unknown = {kind: some[:1] for kind, some in usual.items()}
     assert not judged({**none, **unknown, TrialKind.FORCED: runs[TrialKind.FORCED][:1]}).is_final
+
+
+@pytest.mark.parametrize(
+    ("measure", "named"),
+    [
+        ("cpu_s", "CPU time"),
+        ("wall_s", "elapsed time"),
+        ("latency_p99_s", "p99 latency"),
+        ("peak_bytes", "peak memory"),
+        ("", "cost"),
+    ],
+)
+def test_runs_that_do_not_differ_enough_say_in_what(measure: str, named: str) -> None:
+    # GIVEN runs whose elapsed time may well differ
+    small = judged(runs_of({kind: tuple(1 + value / 50 for value in values) for kind, values in TRUE.items()}))
+    assert small.reason is GuardReason.NO_EXCESS
+    assert sentence_of(CLAIM, small, measure) == (
+        f"Not testable: the runs of this trial do not differ enough: the {named} of bad runs is hardly higher than "
+        "that of good runs, or not in every run."
+    )
+    unknown = judged(_changed(TrialKind.FORCED, amount=math.nan))
+    assert sentence_of(CLAIM, unknown, measure) == f"Not testable: not every run reports its {named}."
 
 
 def test_too_small_an_excess_too_few_runs_and_costly_forcing() -> None:

@@ -17,7 +17,7 @@ from whyperf.proof.by_function import no_function, prove_by_functions
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, prove_value
 from whyperf.proof.rounds import SharedFileError, not_testable
-from whyperf.proof.sentences import ProofClaim, was_not_forced
+from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, was_not_forced
 
 _MOST_TRIALS = 3
 _CONSTANT = 0.95  # of what a place made is one value
@@ -196,9 +196,9 @@ def _why_not(found: FoundOrigin, number: int) -> str:
     """Why a hop has no place where its value could be forced."""
     sites = found.forcible[number]
     if found.counts[number]:
-        return "it is how often code runs, and no value"
+        return "only how often this code runs differs, so there is no value to force"
     if not sites:
-        return "no instruction defines it in a register"
+        return NOT_IN_A_REGISTER
     if any(site.is_address for site in sites):
         return "it is an address, which means something else in every run"
     if any(_usual(site.good) is not None and _usual(site.good) == _usual(site.bad) for site in sites):

@@ -113,7 +113,7 @@ def prove_decision(
         judgement = _if_checked(rounds.judged(from_outside=claim.from_outside), rounds.runs[TrialKind.BAD])
     except NotPutError as error:
         return (not_testable(claim, trying.measure, was_not_forced(claim, str(error).removesuffix("."))),)
-    sentence = sentence_of(claim, judgement)
+    sentence = sentence_of(claim, judgement, trying.measure)
     if judgement.finding is ProofFinding.PROVEN:
         sentence += later_decisions([places[one].claim for one in looking.others_that_remove(_MOST_TOLD)])
     return (proof_of(claim, judgement, rounds.done, trying.measure, sentence),)
@@ -167,7 +167,7 @@ class _Looking:
 
 def _of_other_work(claim: ProofClaim, run: TrialRun, measure: str) -> Proof:
     judgement = ProofJudgement(ProofFinding.NOT_TESTABLE, _ENDINGS.get(run.ending, GuardReason.OUTPUT))
-    return proof_of(claim, judgement, 0, measure, sentence_of(claim, judgement))  # no whole round was made
+    return proof_of(claim, judgement, 0, measure, sentence_of(claim, judgement, measure))  # no whole round was made
 
 
 def _line(one: DecisionPlace) -> tuple[str, int]:

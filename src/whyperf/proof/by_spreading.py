@@ -73,7 +73,7 @@ class _SpreadTrial:
             judgement = self._rounds.judged(is_code=True)
         except NotPutError as error:
             return chosen, not_testable(place.claim, self._trying.measure, was_not_spread(place.claim, _part(error)))
-        sentence = sentence_of(place.claim, judgement)
+        sentence = sentence_of(place.claim, judgement, self._trying.measure)
         return chosen, proof_of(place.claim, judgement, self._rounds.done, self._trying.measure, sentence)
 
     def _chosen(self) -> tuple[int, str]:

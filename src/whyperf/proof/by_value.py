@@ -11,7 +11,7 @@ from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, 
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.places import ForcedPlace, why_not_forced
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
-from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_forced
+from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind
 
 __all__ = ["ForcedPlace", "ProofSide", "Trying", "prove_value"]
@@ -55,11 +55,12 @@ class _ValueTrial:
             judgement = self._rounds.judged(from_outside=claim.from_outside)
         except NotPutError as error:
             return not_testable(claim, self._trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
-        return proof_of(claim, judgement, self._rounds.done, self._trying.measure, sentence_of(claim, judgement))
+        sentence = sentence_of(claim, judgement, self._trying.measure)
+        return proof_of(claim, judgement, self._rounds.done, self._trying.measure, sentence)
 
     def _why_not(self) -> str:
         if not self._places:
-            return "no instruction defines it in a register"
+            return NOT_IN_A_REGISTER
         why_not = why_not_forced(self._places)
         if why_not:
             return why_not

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from whyperf.diagnose.measured.measure_names import measure_name
 from whyperf.diagnose.origin import ProofFinding, ProofMeans, Share
 from whyperf.proof.guards import Checked, GuardReason
 from whyperf.proof.judging import ProofJudgement
@@ -135,17 +136,21 @@ def _words(claim: ProofClaim) -> _Words:
 
 _REASONS = {
     GuardReason.TOO_FEW: "there was no time for enough runs",
-    GuardReason.NO_EXCESS: "the runs of this trial do not differ enough: bad ones cost hardly more than good ones",
+    GuardReason.NO_EXCESS: "the runs of this trial do not differ enough: the {measure} of bad runs is hardly higher "
+    "than that of good runs, or not in every run",
     GuardReason.CRASHED: "{forced}, it crashes",
     GuardReason.STOPPED: "{forced}, it does not end",
     GuardReason.FAILED: "{forced}, it no longer serves its load",
-    GuardReason.NOT_MEASURED: "not every run says how much it needed of what the symptom is measured in",
+    GuardReason.NOT_MEASURED: "not every run reports its {measure}",
     GuardReason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
     GuardReason.OUTPUT: "{forced}, the output changes",
     GuardReason.WORK: "{forced}, another number of units of work is done",
     GuardReason.SHAM: "already {own} changes the time, by {sham} of the excess",
     GuardReason.UNDECIDED: "the runs vary too much: {forced}, {removed} of the excess is gone",
 }
+
+
+NOT_IN_A_REGISTER = "it is only in memory or in a vector register, where whyperf cannot change it"
 
 
 def was_not_forced(claim: ProofClaim, why: str) -> str:
@@ -158,7 +163,8 @@ def was_not_spread(claim: ProofClaim, why: str) -> str:
     return f"the numbers of `{claim.what}`{where} were not spread evenly: {why}."
 
 
-def sentence_of(claim: ProofClaim, judgement: ProofJudgement) -> str:
+def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str = "") -> str:
+    """`measure`: what the runs are compared by; empty: it is not named."""
     shares, words = judgement.shares, _words(claim)
     if judgement.finding is ProofFinding.NOT_TESTABLE:
         assert judgement.reason is not None
@@ -166,6 +172,7 @@ def sentence_of(claim: ProofClaim, judgement: ProofJudgement) -> str:
             forced=words.forced,
             own=words.own,
             other=words.other,
+            measure=measure_name(measure) if measure else "cost",
             sham=in_percent(shares.sham) if shares else "",
             removed=in_percent(shares.removed) if shares else "",
         )

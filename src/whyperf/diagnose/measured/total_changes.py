@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from whyperf.diagnose.measured.measure_names import measure_name
 from whyperf.diagnose.measured.measures import Measures
 from whyperf.diagnose.measured.significance import Direction, Measure, judge
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
@@ -21,23 +22,6 @@ _CALLS = {
     "child_wait_s": CHILDREN,
     "sleep_s": SLEEPS,
     "socket_wait_s": SOCKETS,
-}
-_NAMES = {
-    "cpu_s": "CPU time",
-    "sampled_cpu_s": "sampled CPU time",
-    "wall_s": "elapsed time",
-    "own_s": "elapsed time without the run queue",
-    PEAK_BYTES: "peak memory",
-    "run_queue_s": "time in the run queue",
-    "lock_wait_s": "waiting for locks and conditions",
-    "storage_wait_s": "waiting for storage",
-    "child_wait_s": "waiting for child processes",
-    "sleep_s": "sleeping",
-    "socket_wait_s": "waiting for sockets",
-    "major_faults": "major page faults",
-    "context_switches": "context switches",
-    "read_bytes": "bytes read from storage",
-    "written_bytes": "bytes written to storage",
 }
 # Below these a total is too small to matter, however much it changed: what a tick, a page cache or an allocator does.
 _LEAST = {"major_faults": 100, "context_switches": 1000, "read_bytes": 8 << 20, "written_bytes": 8 << 20}
@@ -76,7 +60,7 @@ def total_changes(
 def sentence(changes: Sequence[TotalChange], shown: str) -> str:
     """In one line, without what is the symptom itself."""
     said = [
-        f"{_NAMES[one.measure]} {_amount(one, one.bad)}, was {_amount(one, one.good)}"
+        f"{measure_name(one.measure)} {_amount(one, one.bad)}, was {_amount(one, one.good)}"
         for one in changes
         if one.measure != shown
     ]
