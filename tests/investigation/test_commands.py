@@ -154,7 +154,9 @@ def test_what_cannot_be_followed_is_a_sentence(
         (["--variable", "replay.x", "--module", "libnone.so"], "has no module libnone.so"),
     ):
         assert said in sentence(refused("origin", "one", "one", *words), 2)
-    assert "No code of" in sentence(refused("origin", "one", "one", "--variable", "replay.no_such"), 1)
+    said = sentence(refused("origin", "one", "one", "--variable", "replay.no_such"), 1)
+    assert "replay() has no variable `no_such` in the debug information of" in said
+    assert "has no function nobody()" in sentence(refused("origin", "one", "one", "--variable", "nobody.x"), 1)
     program.rename(program.with_name("moved"))
     try:
         assert "was not found" in sentence(refused("prove", "one", "one"), 1)

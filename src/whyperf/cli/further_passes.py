@@ -104,7 +104,8 @@ class FurtherPasses:
             kept = _KEPT_FOR_PROOF * budget if wanted and not is_proof else 0.0
             if not fits(needed, ends - kept - time.monotonic()) and not (wanted and is_proof):
                 left = "half of --budget is kept for the proof" if kept else "that is more than --budget leaves"
-                _say(f"not {choice.why}: it needs about {seconds_in_words(needed)}, and {left}")
+                needs = f"it needs about {seconds_in_words(needed)}, and {left}"
+                _say(f"skipped {choice.what}: {needs}; a larger --budget allows it")
                 if wanted:
                     continue
                 break

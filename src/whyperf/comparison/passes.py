@@ -32,17 +32,23 @@ class Pass(Enum):
 @dataclass(frozen=True)
 class PassChoice:
     kind: Pass
-    why: str  # a part of a sentence: "counting calls, because ..."
+    what: str  # "counting calls"
+    because: str = ""  # "the program computes more"
+
+    @property
+    def why(self) -> str:
+        """A part of a sentence."""
+        return f"{self.what}, because {self.because}" if self.because else self.what
 
 
 _BY_OPTION = {
-    "--trace": PassChoice(Pass.TRACE, "recording kernel events, because the time went into waiting"),
-    "--clock": PassChoice(Pass.WAITS, "sampling waiting threads, because the time went into waiting"),
+    "--trace": PassChoice(Pass.TRACE, "recording kernel events", "the time went into waiting"),
+    "--clock": PassChoice(Pass.WAITS, "sampling waiting threads", "the time went into waiting"),
 }
-_WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads, because kernel events did not tell who waits")
-_MEMORY = PassChoice(Pass.MEMORY, "sampling allocations, because memory grew and time did not")
-_PROVE = PassChoice(Pass.PROOF, "following the deciding value back to its origin, and forcing it")
-_COUNT = PassChoice(Pass.COUNTS, "counting calls, because the program computes more")
+_WITHOUT_EVENTS = PassChoice(Pass.WAITS, "sampling waiting threads", "kernel events did not tell who waits")
+_MEMORY = PassChoice(Pass.MEMORY, "sampling allocations", "memory grew and time did not")
+_PROVE = PassChoice(Pass.PROOF, "following values back to where they are set, and forcing them")
+_COUNT = PassChoice(Pass.COUNTS, "counting calls", "the program computes more")
 _COUNT_FREES = PassChoice(
     Pass.COUNTS, "counting calls, to see whether the function that freed the memory is still called"
 )

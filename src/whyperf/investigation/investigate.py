@@ -22,7 +22,7 @@ from whyperf.investigation.trials import Investigated
 from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
-from whyperf.origin.starts import Start, start_at_line
+from whyperf.origin.starts import Start, UnknownVariableError, start_at_line
 from whyperf.proof.by_decision import DecisionPlace
 
 _CHAINS = 4  # that are followed
@@ -218,6 +218,8 @@ def _chains(starts: Iterable[Beginning], investigated: Investigated, known: Know
             time_of = bounds if number else investigated.longest
             part = replace(time_of.part(_PART), runs=so_far.left)
             found = follow(beginning.start, subject, part, say, known)
+        except UnknownVariableError:  # a name of the source line may be a type
+            continue
         except WhyperfError as error:  # no code reads it there, or it has no debug information
             so_far.dead_ends.append(error.sentence)
             continue

@@ -27,6 +27,10 @@ from whyperf.origin.questions import CodeHere
 _MOST_PLACES = 30
 
 
+class UnknownVariableError(WhyperfError):
+    """The function has no such variable, or none that lives anywhere."""
+
+
 @dataclass(frozen=True)
 class StartAtVariable:
     binary: Path
@@ -103,15 +107,15 @@ def starting_points(module: ModuleCode, start: StartAtVariable | StartAtLine | S
     """All copies of the place, the best first; which of them run is found out by running."""
     if isinstance(start, StartAtVariable):
         found = _at_variable(module, start)
-        what = f"{start.function}:{start.variable}"
+        said = f"The compiled code of {start.function}() never reads `{start.variable}`."
     elif isinstance(start, StartAtLine):
         found = _at_line(module, start)
-        what = f"{start.file}:{start.line}"
+        said = f"{module.path} has no code of {start.file}:{start.line} that reads a value."
     else:
         found = _at_place(module, start)
-        what = f"{start.address:#x}"
+        said = f"The code of {module.path} at {start.address:#x} reads no value."
     if not found:
-        raise WhyperfError(f"No code of {module.path} reads {what}.", f"objdump -dl {module.path}")
+        raise WhyperfError(said, f"objdump -dl {module.path}")
     ordered = sorted(found, key=lambda one: (-one.preference, one.definition.address))
     return ordered[:_MOST_PLACES]
 
@@ -120,8 +124,16 @@ def _at_variable(module: ModuleCode, start: StartAtVariable) -> list[StartingPoi
     if module.variables is None:
         raise WhyperfError(module.binary.missing_debug_hint(), "cc -g -O2 ...")
     functions = set(module.binary.function_at(start.function))
+    if not functions:
+        raise UnknownVariableError(f"{module.path} has no function {start.function}().", f"nm -C {module.path}")
     found: list[StartingPoint] = []
     places = module.variables.places(functions, start.variable)
+    if not places:
+        unknown = (
+            f"{start.function}() has no variable `{start.variable}` in the debug information of {module.path}, or it "
+            "was optimized away."
+        )
+        raise UnknownVariableError(unknown, "whyperf origin recordings --line FILE:LINE")
     if len(places) == 1:
         places = [_from_the_beginning(module, places[0])]
     for place in places:

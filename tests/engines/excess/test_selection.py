@@ -49,6 +49,6 @@ def test_where_most_is_spent_is_among_the_first_three_whoever_answers_for_it():
     findings = suspects(weigh(excess, blamed), "run")
     assert [finding.function.name for finding in findings] == ["plan", "scan"]
     assert (
-        findings[1].why
-        == "It takes 8.00 s more per run in its own code: 1.00 s became 9.00 s; it is charged to others."
+        findings[1].why == "It takes 8.00 s more per run in its own code: 1.00 s became 9.00 s; other "
+        "functions are charged with it (--explain tells why)."
     )

@@ -166,14 +166,16 @@ def _higher(excess: Excess, rank: int, account: ExcessAccount, in_callees: float
     said = []
     if above is not None:
         need = _more(above, account)
-        passing = f"To pass {excess.name(above.function)} it would have to answer for {seconds(need)} more per {unit}"
+        said.append(f"{excess.name(above.function)} ranks higher: it is charged {seconds(need)} more per {unit}.")
         if in_callees > need:
-            passing += ", which its callees would have to leave to it: evidence that its data, not theirs, went wrong"
-        said.append(f"{passing}.")
+            said.append(
+                "Time in the functions that it calls would be charged to it if its variables had changed, and theirs "
+                "had not."
+            )
     if account.sigma < excess.settings.suspect_sigma:
         said.append(
-            f"Its change would have to stand out of its own noise: {excess.settings.suspect_sigma:.0f} standard "
-            f"errors; more or longer runs narrow the noise."
+            f"Its change is too small to be told from noise: {excess.settings.suspect_sigma:.0f} standard errors are "
+            f"needed; more or longer runs reduce the noise."
         )
     return said
 

@@ -136,7 +136,7 @@ def _part_of(account: ExcessAccount, stated: float) -> str:
     if abs(account.charged_s - stated) <= _SLIGHTLY * stated:
         return ""
     if account.charged_s < _SLIGHTLY * stated:
-        return "; it is charged to others"
+        return "; other functions are charged with it (--explain tells why)"
     return f"; {seconds(account.charged_s)} of the difference is charged to it"
 
 
