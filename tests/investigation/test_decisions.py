@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.collect.observation.programs import compiled
+from tests.report import verdicts
 from whyperf.collect.blocks.marks import MARK
 from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks
 from whyperf.collect.setup.lifecycle import Lifecycle
-from whyperf.collect.target.program import Program
+from whyperf.collect.target.program import Program, find_program
 from whyperf.debuginfo.probes.blocks import Ways
 from whyperf.debuginfo.probes.plan_file import INCREMENT, PATCH, SITE, PatchPlan, PlanFlags
 from whyperf.investigation import decisions
 from whyperf.investigation.decisions import OtherDecision, other_decisions, tried_decisions
+from whyperf.investigation.investigate import investigate
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.subject import ProofBounds, Subject
 from whyperf.investigation.trials import Investigated
@@ -129,6 +134,40 @@ def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pyt
     nothing = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     asked, so_far = _tried(monkeypatch, nothing, nothing)
     assert asked == 2 and so_far.runs == 0 and not so_far.decisions_note
+
+
+_COUNTER = """
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned long sum;
+static int large;
+int main(int argc, char **argv) {
+    long many = atol(argv[argc - 1]);
+    if (many > 1000)
+        large++;
+    for (long number = 0; number < many; number++)
+        sum += number;
+    printf("%lu\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_branches_that_were_forced_are_said_where_no_value_was(tmp_path: Path) -> None:
+    # GIVEN a program whose bad run takes another branch, which is not why it is slow
+    tool = str(compiled(tmp_path, _COUNTER, "-O0", name="counter"))
+    good, bad = (find_program([tool, many], os.environ) for many in ("1000", "200000000"))
+    subject = Subject(good, bad, (Lifecycle(), Lifecycle()), dict(os.environ))
+    verdict = replace(verdicts.difference(), suspects=())
+    bounds = ProofBounds(time.monotonic() + 100.0)
+    # WHEN there is no value to be followed
+    found = investigate(verdict, subject, lambda _module: None, bounds, lambda _what: None)
+    # THEN what was forced is said, and what was not
+    said = found.notes[-1]
+    assert said.startswith("No value was forced. The suspects have no variable")
+    assert "Branches were forced to go as in the good run, in 1 run: the output changed, or most" in said
 
 
 def test_a_trial_that_has_begun_may_take_the_time_that_is_kept_for_decisions() -> None:

@@ -7,7 +7,7 @@ cause: they are tried in the order in which the bad run makes them, since what f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from whyperf.origin.source_text import read_line
 from whyperf.proof.by_decision import DecisionPlace, OutOf, prove_decision
 from whyperf.proof.rounds import ProofSide, SharedFileError
 from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind
 
 _MOST_LOOKS = 30
 """Ten are enough for one of three searches among 16 jumps of which a third change the output, 20 for four of five."""
@@ -32,6 +33,8 @@ _UNTRIED = {
     OutOf.LOOKS: f"{_DIFFERENT} {_MOST_LOOKS} runs that force them were not enough to try all of them.",
 }
 _NOT_FORCED = "No branch was forced. {why}"
+_FORCED = "Branches were forced to go as in the good run, in {runs}{result}."
+_NO_RESULT = ": the output changed, or most of the excess stayed"
 _NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 
@@ -76,23 +79,35 @@ def tried_decisions(
     except WhyperfError as error:
         so_far.leave_decisions(_NOT_FORCED.format(why=error.sentence))
         return ()
+    trying, forced = investigated.trying_uncounted("forcing decisions"), 0
+
+    def told(kind: TrialKind, number: int) -> None:
+        nonlocal forced
+        forced += kind is TrialKind.FORCED
+        trying.on_run(kind, number)
+
+    result = ""
     try:
-        trying = investigated.trying_uncounted("forcing decisions")
-        return prove_decision(
+        tried = prove_decision(
             *investigated.sides,
             places,
-            trying,
+            replace(trying, on_run=told),
             is_input=is_input,
             most_looks=_MOST_LOOKS,
             usual=so_far.usual,
             on_untried=lambda out_of: so_far.leave_decisions(_UNTRIED[out_of]),
         )
+        result = "" if tried else _NO_RESULT
+        return tried
     except SharedFileError as error:
         so_far.forbidden = error.sentence
         return ()
     except WhyperfError as error:
         so_far.leave_decisions(error.sentence)
         return ()
+    finally:
+        if forced:
+            so_far.decisions_forced = _FORCED.format(runs=f"{forced} {'run' if forced == 1 else 'runs'}", result=result)
 
 
 def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPlace]:

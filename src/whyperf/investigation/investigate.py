@@ -109,20 +109,25 @@ def investigate(
         decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
-    for why in filter(None, (so_far.forbidden, so_far.decisions_note)):
-        verdict = replace(verdict, notes=(*verdict.notes, why))
+    if so_far.forbidden:
+        verdict = replace(verdict, notes=(*verdict.notes, so_far.forbidden))
+    of_decisions = [one for one in (so_far.decisions_forced, so_far.decisions_note) if one]
     if so_far.ran_out and not (best is not None and best.is_proven):
         note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
         verdict = replace(verdict, notes=(*verdict.notes, note))
     if best is None:
-        return _without_chain(verdict, so_far.dead_ends, (*decided, *functions))
+        return _without_chain(verdict, so_far.dead_ends, (*decided, *functions), of_decisions)
+    verdict = replace(verdict, notes=(*verdict.notes, *of_decisions))
     beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
     return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *decided, *functions))
 
 
-def _without_chain(verdict: Verdict, dead_ends: Sequence[str], proofs: Sequence[Proof]) -> Verdict:
+def _without_chain(
+    verdict: Verdict, dead_ends: Sequence[str], proofs: Sequence[Proof], of_decisions: Sequence[str] = ()
+) -> Verdict:
+    """`of_decisions`: sentences on which branches were forced, and which were not."""
     reasons = list(dict.fromkeys(dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
-    note = " ".join(["No value was forced.", *reasons])
+    note = " ".join(["No value was forced.", *reasons, *of_decisions])
     return with_proofs(replace(verdict, notes=(*verdict.notes, note)), proofs)
 
 

@@ -28,6 +28,8 @@ class SoFar:
     """Something was not done for want of runs."""
     forbidden: str = ""
     """Why nothing may be forced at all, if so: a sentence."""
+    decisions_forced: str = ""
+    """In how many runs branches were forced, and what came of it; empty: in none."""
     decisions_note: str = ""
     """Why not all decisions were tried, if so."""
 
