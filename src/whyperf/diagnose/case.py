@@ -30,6 +30,7 @@ from whyperf.diagnose.measured.symptom_kind import (
 from whyperf.diagnose.measured.threads import queued_share, sum_queued
 from whyperf.diagnose.measured.total_changes import total_changes
 from whyperf.diagnose.next_command.advice import compare_again, diagnose_swapped
+from whyperf.diagnose.recording_kinds import Sides
 from whyperf.diagnose.settings import DiagnoseSettings
 from whyperf.diagnose.verdict import Symptom, TotalChange, VerdictKind
 from whyperf.engines.contexts.settings import Sources
@@ -40,7 +41,7 @@ from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.idle_threads import kept_waiting
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
-from whyperf.engines.recording_protocol import has_events
+from whyperf.engines.recording_protocol import Recorded, has_events
 from whyperf.engines.run import ONE_RUN, Floats, Run
 from whyperf.engines.same_command import work_of
 from whyperf.engines.values.compare import compare as values_compare
@@ -48,6 +49,7 @@ from whyperf.recording.schemas.tables import Clock
 
 if TYPE_CHECKING:
     from whyperf.diagnose.engine_claims.contexts import ContextsView
+    from whyperf.engines.call_counts.counted import CountedProgram
 
 _RATE_STEP_HZ = 50
 REQUEST, CALL = "request", "call"
@@ -63,9 +65,10 @@ class Case:
         sources: Sources = Sources.ALL,
         *,
         same_work: bool | None = None,
+        counted: Sides[Recorded] | None = None,
         executor: Executor = HERE,
     ) -> None:
-        self._executor, self._same_work = executor, same_work
+        self._executor, self._same_work, self._counted = executor, same_work, counted
         self.good, self.bad, self.settings, self.method, self.sources = good, bad, settings, method, sources
         self.runs = (*good, *bad)
         self.measures: Measures = take_measures(good, bad, settings)
@@ -136,6 +139,15 @@ class Case:
         )
 
         return view_contexts(self.good, self.bad, self.method, self.sources, self._executor)
+
+    @cached_property
+    def counted_program(self) -> CountedProgram | None:
+        """What counting runs counted, joined with the samples; None where there are none."""
+        if self._counted is None:
+            return None
+        from whyperf.diagnose.engine_claims.call_counts import program_of  # for those few who have counted
+
+        return program_of(self.good, self.bad, self._counted.good, self._counted.bad)
 
     @property
     def recorded_waits(self) -> bool:
@@ -241,7 +253,12 @@ class Case:
 
     def compared(self) -> Excess:
         """Where CPU time is spent, whoever answers for it."""
-        return compare(self.good, self.bad, per_unit=self.measures.per_unit, same_work=self._same_work)
+        excess = compare(self.good, self.bad, per_unit=self.measures.per_unit, same_work=self._same_work)
+        if self.counted_program is None:
+            return excess
+        from whyperf.diagnose.engine_claims.call_counts import exact_calls
+
+        return replace(excess, exact=exact_calls(self.counted_program))
 
     def work_notes(self, excess: Excess | None) -> list[str]:
         """Say what was assumed of the runs' work, where two builds are compared and the commands leave it open."""

@@ -78,13 +78,21 @@ def examine(
     tallied = executor.map("reading recordings", tally, BlockedWaits.ALL, (*good, *bad))
     runs = [Run(one, tally=known) for one, known in zip((*good, *bad), tallied, strict=True)]
     sides, sources = (runs[: len(good)], runs[len(good) :]), sources_named(stack_events)
-    case = Case(*sides, settings or DiagnoseSettings(), method, sources, same_work=same_work, executor=executor)
+    counted = mixture.counted if mixture.counted.good else None
+    case = Case(
+        *sides,
+        settings or DiagnoseSettings(),
+        method,
+        sources,
+        same_work=same_work,
+        counted=counted,
+        executor=executor,
+    )
     refuse_different_programs(case.good, case.bad)
     decision = case.decide()
     if all(holds_memory(run.recording) for run in case.runs):
         from whyperf.diagnose.memory import decide_memory  # for those few who have sampled allocations
 
-        counted = mixture.counted if mixture.counted.good else None
         decision = decide_memory(case, decision, same_work=same_work, counted=counted)
     if all(is_traced(one) for one in (*good, *bad)):
         from whyperf.diagnose.causes import view_causes, with_stalls  # compiled code, for those few who have traced
@@ -101,10 +109,11 @@ def examine(
     joined = lifted(join(decision.claims, TRUST[decision.nature]), case.bad, excess)
     step = _next(case, decision, joined, possible) if decision.kind is VerdictKind.DIFFERENCE else None
     verdict = _concluded(case, decision, joined, step)
-    if mixture.counted.good and decision.kind is VerdictKind.DIFFERENCE and decision.nature is Nature.CPU:
+    program = case.counted_program
+    if counted and program and decision.kind is VerdictKind.DIFFERENCE and decision.nature is Nature.CPU:
         from whyperf.diagnose.engine_claims.call_counts import call_counts  # for those few who have counted
 
-        counts = call_counts(*sides, mixture.counted.good, mixture.counted.bad)
+        counts = call_counts(program, (len(counted.good), len(counted.bad)), case.bad[0].work.unit)
         verdict = with_decider(replace(verdict, counts=counts), case.bad, excess)
     return Diagnosis(verdict, excess, decision.values, step)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.engines.made import recording
 from whyperf.engines.excess.compare import DataEvidence, compare, weigh
+from whyperf.engines.excess.exact_calls import ExactCalls
 from whyperf.engines.excess.findings import suspects
 from whyperf.engines.run import Run
 from whyperf.recording.names.identity import FunctionKey
@@ -219,6 +222,59 @@ class TestWhatDoesTheSameEachTime:
         first = suspects(excess, "run")[0]
         assert (first.function.name, first.detail.role.value, first.detail.repeats) == ("fetch", "calls-oftener", False)
         assert first.why.startswith("It calls decode more often, at unchanged cost per call")
+
+
+class TestExactCounts:
+    """Where calls were counted, the counts decide what is said of them; who answers for how much stays."""
+
+    def oftener(self, *exact):
+        rest = (("main", "serve*", "fetch", "look_up"), 0.5)
+        path = ("main", "serve*", "fetch", "decode", "smooth*")
+        excess = compared(
+            [*OTHER_WORK, (path, 1.0), rest], [*OTHER_WORK, (path, 9.0), rest], knowing(steady=("smooth",))
+        )
+        first = suspects(replace(excess, exact=counts(("fetch", "decode"), *exact)), "run")[0]
+        assert first.function.name == "fetch" and first.share == pytest.approx(0.9)
+        return first
+
+    @pytest.mark.parametrize("exact", [(3, 3, 1.0), (3, 2, 1.0), (100, 400, 1.0)], ids=["same", "fewer", "too-few"])
+    def test_calls_that_did_not_multiply_are_not_called_more_often(self, exact):
+        first = self.oftener(*exact)
+        assert first.detail.role.value == "own" and "more often" not in first.why
+        assert first.why.startswith("With what it calls it takes 9.50 s per run, not 1.50 s")
+
+    def test_calls_that_did_are(self):
+        assert self.oftener(3, 27, 1.0).why.startswith("It calls decode more often, at unchanged cost per call")
+
+    def test_other_calls_say_nothing(self):
+        assert self.oftener().detail.role.value == "calls-oftener"
+
+    @pytest.mark.parametrize(
+        ("exact", "role", "said"),
+        [
+            ((0, 500, 50.0), "calls-more", "It calls rebuild in a loop; "),
+            ((0, 5, 1.0), "took-new-path", "It calls rebuild, in which the good runs were never seen"),
+            ((5, 5, 1.0), "own", "With what it calls it takes 10.0 s per run, not 1.00 s"),
+        ],
+        ids=["repeated", "once-per-call", "in-good-runs-too"],
+    )
+    def test_new_calls(self, exact, role, said):
+        good = [*OTHER_WORK, (("main", "serve*", "plan"), 1.0)]
+        bad = [*good, (("main", "serve*", "plan*", "rebuild"), 9.0)]
+        excess = replace(compared(good, bad, also=("rebuild",)), exact=counts(("plan", "rebuild"), *exact))
+        (plan,) = (one for one in suspects(excess, "run") if one.function.name == "plan")
+        assert plan.detail.role.value == role and plan.why.startswith(said), plan.why
+
+    def test_a_call_that_is_made_once_is_not_in_a_loop(self):
+        path = ("main", "serve*", "plan*", "scan")
+        excess = compared([*OTHER_WORK, (path, 1.0)], [*OTHER_WORK, (path, 9.0)], knowing({"plan": 1.0}))
+        for per_call, is_said in ((1.0, False), (4.0, True)):
+            said = suspects(replace(excess, exact=counts(("plan", "scan"), 1, per_call, per_call)), "run")[0].why
+            assert ("in a loop" in said) == is_said, said
+
+
+def counts(call, *exact):
+    return {tuple(map(key, call)): ExactCalls(*exact)} if exact else {}
 
 
 class TestNewPaths:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from whyperf.diagnose.verdict import CallChange, CallCounts
 from whyperf.engines.call_counts.changes import BlamedChange, ChangeKind, divide
 from whyperf.engines.call_counts.counted import CountedProgram, CountedRuns, counted_program
+from whyperf.engines.excess.exact_calls import ExactCalls
 from whyperf.engines.quantities import how_many, seconds, times
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.engines.run import Run
@@ -20,36 +22,50 @@ _TIMES = " times per call"
 _KEPT = 50  # rows of a verdict; what is left out is counted
 
 
-def call_counts(
-    good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
-) -> CallCounts | None:
-    """Divide the CPU time that bad runs take longer among what changed; None where counted code takes no longer."""
-    program = _program(good, bad, counted_good, counted_bad)
+def call_counts(program: CountedProgram, runs: tuple[int, int], unit: str) -> CallCounts | None:
+    """Divide the CPU time that bad runs take longer among what changed; None where counted code takes no longer.
+    `runs`: counting ones, good and bad."""
     divided = divide(program)
     if divided.excess_s <= 0:
         return None
     rows = [*(change for one in divided.functions for change in one.changes), *divided.outside]
     rows.sort(key=lambda change: (-change.part_s, change.function, change.callee or 0))
-    unit = bad[0].work.unit
     named = (_named(program, change, divided.excess_s, unit) for change in rows)
     changes = tuple(change for change in named if abs(change.share) > _ROUNDING)
     # The largest savings are worth knowing too: they stand at the end.
     kept = changes if len(changes) <= _KEPT else (*changes[: _KEPT - 10], *changes[-10:])
     left = sum(change.share for change in changes) - sum(change.share for change in kept)
-    return CallCounts((len(counted_good), len(counted_bad)), divided.excess_s, kept, len(changes) - len(kept), left)
+    return CallCounts(runs, divided.excess_s, kept, len(changes) - len(kept), left)
 
 
 def calls_per_unit(
     good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
 ) -> dict[FunctionKey, tuple[float, float]]:
     """How often each function was called in good and in bad runs."""
-    program = _program(good, bad, counted_good, counted_bad)
+    program = program_of(good, bad, counted_good, counted_bad)
     calls = zip(program.baseline.activations.tolist(), program.slow.activations.tolist(), strict=True)
     functions = program.index.functions
     return {one.key: both for one, both in zip(functions, calls, strict=True) if max(both) > 0}
 
 
-def _program(
+def exact_calls(program: CountedProgram) -> dict[tuple[FunctionKey, FunctionKey], ExactCalls]:
+    """Between functions, without calls through pointers: of those it is only estimated who makes how many."""
+    made: defaultdict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    estimated = set[tuple[int, int]]()
+    for site, *calls in zip(program.sites, program.baseline.calls.tolist(), program.slow.calls.tolist(), strict=True):
+        both = made[site.caller, site.callee]
+        both[:] = (before + more for before, more in zip(both, calls, strict=True))
+        if site.by_pointer:
+            estimated.add((site.caller, site.callee))
+    functions, activations = program.index.functions, program.slow.activations.tolist()
+    return {
+        (functions[caller].key, functions[callee].key): ExactCalls(good, bad, bad / activations[caller] if bad else 0.0)
+        for (caller, callee), (good, bad) in made.items()
+        if (caller, callee) not in estimated
+    }
+
+
+def program_of(
     good: Sequence[Run], bad: Sequence[Run], counted_good: Sequence[Recorded], counted_bad: Sequence[Recorded]
 ) -> CountedProgram:
     runs = [[Run(one) for one in side] for side in (counted_good, counted_bad)]

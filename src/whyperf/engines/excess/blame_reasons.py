@@ -9,6 +9,7 @@ from enum import Enum
 import numpy as np
 
 from whyperf.engines.excess.compare import Excess
+from whyperf.engines.excess.exact_calls import ExactCalls
 
 _MOSTLY = 0.5
 
@@ -49,8 +50,7 @@ def anchor_of(excess: Excess, function: int) -> Anchor:
         elif head < 0:
             weight[_on_known_path(excess, node, at)] += answered
         elif at == int(tree.parent[head]):
-            role = BlameReason.CALLS_MORE if tree.called_in_loop[head] else BlameReason.TOOK_NEW_PATH
-            weight[Anchor(at, role, int(tree.function[head]))] += answered
+            weight[_on_way_to(excess, at, head)] += answered
         else:
             weight[Anchor(at, _role_on_new_path(excess, head), int(tree.function[tree.parent[at]]))] += answered
     return max(weight, key=lambda anchor: (weight[anchor], -anchor.node))
@@ -58,9 +58,39 @@ def anchor_of(excess: Excess, function: int) -> Anchor:
 
 def _on_known_path(excess: Excess, node: int, at: int) -> Anchor:
     callee = excess.charges.oftener.get(at)
-    if callee is None or callee not in excess.costs.tree.path(node):
+    if callee is None or callee not in excess.costs.tree.path(node) or not _may_be_called_oftener(excess, at, callee):
         return Anchor(at, BlameReason.OWN)
     return Anchor(at, BlameReason.CALLS_OFTENER, int(excess.costs.tree.function[callee]))
+
+
+def _may_be_called_oftener(excess: Excess, at: int, callee: int) -> bool:
+    """Whether exact counts, if there are any, confirm that more calls at the same cost take the time."""
+    exact = _exact_calls(excess, at, callee)
+    if exact is None:
+        return True
+    good, bad = (float(excess.costs.tree.inclusive(one.mean)[callee]) for one in (excess.costs.good, excess.costs.bad))
+    return exact.explain(good, bad)
+
+
+def _on_way_to(excess: Excess, at: int, head: int) -> Anchor:
+    """Of a context that calls what good runs were never seen in. Exact counts, if there are any, decide whether the
+    calls are new, and whether they are repeated."""
+    tree, exact = excess.costs.tree, _exact_calls(excess, at, head)
+    if exact is not None and not exact.are_new:
+        return Anchor(at, BlameReason.OWN)
+    role = BlameReason.CALLS_MORE if _is_repeated(excess, at, head) else BlameReason.TOOK_NEW_PATH
+    return Anchor(at, role, int(tree.function[head]))
+
+
+def _is_repeated(excess: Excess, at: int, callee: int) -> bool:
+    exact = _exact_calls(excess, at, callee)
+    return bool(excess.costs.tree.called_in_loop[callee]) and (exact is None or exact.are_repeated)
+
+
+def _exact_calls(excess: Excess, at: int, callee: int) -> ExactCalls | None:
+    """Of one context's function by another's."""
+    function = excess.costs.tree.function
+    return excess.exact_calls(int(function[at]), int(function[callee]))
 
 
 def _role_on_new_path(excess: Excess, head: int) -> BlameReason:
@@ -81,7 +111,7 @@ def repeated_callee(excess: Excess, node: int) -> int | None:
     """What a context calls from a loop, where most of what grew under it lies there."""
     tree = excess.costs.tree
     inclusive = tree.inclusive(excess.spent)
-    callees = [child for child in np.flatnonzero(tree.parent == node).tolist() if tree.called_in_loop[child]]
+    callees = [child for child in np.flatnonzero(tree.parent == node).tolist() if _is_repeated(excess, node, child)]
     heaviest = max(callees, key=lambda child: float(inclusive[child]), default=None)
     if heaviest is None or inclusive[heaviest] < _MOSTLY * inclusive[node]:
         return None

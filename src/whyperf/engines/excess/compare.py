@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from whyperf.engines.changed_code import ChangedCode, compare_code
 from whyperf.engines.excess.charges import NOTHING_KNOWN, Charges, ExcessAnomaly, charge, find_hub
 from whyperf.engines.excess.costs import Costs, CostSide, in_own_code, measure
 from whyperf.engines.excess.entry_points import find_entries
+from whyperf.engines.excess.exact_calls import ExactCallCounts, ExactCalls
 from whyperf.engines.excess.growth import ContextGrowth
 from whyperf.engines.excess.indirect_calls import Dispatch
 from whyperf.engines.excess.iteration_rates import IterationRates
@@ -72,6 +73,7 @@ class Excess:
     spent: Floats
     accounts: tuple[ExcessAccount, ...]  # by what they answer for, largest first
     hub: int | None
+    exact: ExactCallCounts = field(default_factory=dict)  # empty: calls were not counted
 
     @property
     def total_s(self) -> float:
@@ -85,6 +87,10 @@ class Excess:
 
     def account(self, function: int) -> ExcessAccount:
         return next(account for account in self.accounts if account.function == function)
+
+    def exact_calls(self, caller: int, callee: int) -> ExactCalls | None:
+        functions = self.index.functions
+        return self.exact.get((functions[caller].key, functions[callee].key))
 
     def name(self, function: int) -> str:
         return self.index.functions[function].key.name
