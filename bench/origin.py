@@ -83,10 +83,10 @@ def main() -> None:
             continue
         origin, cause = found.origin, set(load(CASES / name).truth.cause)
         for number, hop in enumerate(origin.hops):
-            print(f"  {'>' if number == origin.turn and not args.alone else ' '} {hop.sentence}")
+            print(f"  {'>' if number == origin.turn else ' '} {hop.sentence}")
         print(f"    {origin.sentence}")
         functions = [hop.function.rpartition("pool::")[2] for hop in origin.hops]
-        turned = bool(functions) and not args.alone and functions[origin.turn] in cause
+        turned = origin.turn is not None and functions[origin.turn] in cause
         print(
             f"{name}: {'turn' if turned else 'on the way' if cause & set(functions) else 'not found'}, "
             f"{origin.end.value}, {len(origin.hops)} hops, {origin.runs} runs, {origin.seconds:.0f} s",

@@ -284,7 +284,24 @@ def test_values_that_are_the_same_are_said_to_be(build: Build) -> None:
     program = build("ways.c")
     start = start_at_variable(program, "spin", "rounds")
     origin = _search(start, program, ["constant", "0"], ["constant", "0"]).origin
-    assert origin.hops == () and origin.end is ChainEnd.NOT_FOLLOWED and "the same" in origin.sentence
+    assert origin.hops == () and origin.end is ChainEnd.NO_DIFFERENCE and "the same" in origin.sentence
+
+
+def test_what_a_loop_changes_is_no_constant(build: Build) -> None:
+    # GIVEN a function that calls itself at its end, which compilers make a loop of
+    program = build("sorted.c")
+    start = start_at_variable(program, "recur", "tree")
+    origin = _search(start, program, ["mixed", "recur"], ["sorted", "recur"]).origin
+    # THEN its argument is not called a constant, and lines are named that lead on
+    lines = [line_of("sorted.c", f"if (tree->{side}) // {way}") for side, way in (("left", "less"), ("right", "more"))]
+    assert origin.end is ChainEnd.NOT_FOLLOWED and origin.sentence.startswith(
+        f"Its first value is the same in good and bad runs. Lines {lines[0]} and {lines[1]} change it in a loop: "
+        "follow that with --line. No condition"
+    ), origin
+    # AND no hop of addresses is where good turns into bad
+    assert origin.turn is None and not any(hop.differs for hop in origin.hops)
+    line = _search(start_at_line(program, "sorted.c", lines[1]), program, ["mixed", "recur"], ["sorted", "recur"])
+    assert line.origin.hops
 
 
 def test_each_hop_says_where_its_value_could_be_forced(build: Build) -> None:

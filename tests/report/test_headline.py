@@ -45,6 +45,16 @@ def test_ranges_of_values_are_no_reason_before_a_proof() -> None:
     assert said.endswith("takes 5 s more per run")
 
 
+def test_where_no_hop_is_known_to_differ_no_hop_is_named() -> None:
+    # GIVEN a chain whose good values are unknown
+    verdict = verdicts.difference()
+    hop = Hop(HopKind.ARGUMENT, "enter", "tool", "/src/t.c", 9, "", "depth", "unknown", "5", "", differs=False)
+    origin = Origin((hop,), ChainEnd.CONSTANT, "", None, 2, 1.0)
+    first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin, proofs=())
+    said = headline(replace(verdict, suspects=(first,), counts=None))
+    assert said.endswith("takes 5 s more per run")
+
+
 def test_a_range_of_values_is_not_cut() -> None:
     verdict = verdicts.difference()
     told = "The table is typically 16 (2 .. 16); was 5: it flips a branch."

@@ -15,6 +15,24 @@ from whyperf.report.json import to_json
 from whyperf.report.origin_chain import show_origin
 
 
+def test_a_hop_that_may_be_alike_is_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = verdicts.proven()
+    first, *rest = verdict.suspects
+    assert first.origin is not None
+    unknown = (replace(hop, good="unknown", differs=False) for hop in first.origin.hops)
+    origin = replace(first.origin, hops=tuple(unknown), turn=None)
+    show_origin(origin)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "turns bad here" not in printed and "was" not in printed.split(" It comes")[0].split()
+    assert printed.count("and unknown in good runs: no difference shown") == len(origin.hops)
+    # AND so do the page and the JSON
+    assert _origin(origin).turn is None and not any(hop.differs for hop in _origin(origin).hops)
+    written = json.loads(to_json(replace(verdict, suspects=(replace(first, origin=origin), *rest))))
+    jsonschema.validate(written, verdict_schema())
+    assert written["suspects"][0]["origin"]["turn"] is None
+    assert [hop["differs"] for hop in written["suspects"][0]["origin"]["hops"]] == [False] * len(origin.hops)
+
+
 def test_a_hop_that_valgrind_showed_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     verdict = verdicts.proven()
     first, *rest = verdict.suspects

@@ -50,11 +50,12 @@ export interface Hop {
   good: string;
   bad: string;
   deep: boolean;
+  differs: boolean;
 }
 
 export interface Origin {
   hops: Hop[];
-  turn: number;
+  turn: number | null;
   sentence: string;
   runs: number;
 }

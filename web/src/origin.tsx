@@ -32,7 +32,9 @@ function Step({ hop, turns }: { hop: Hop; turns: boolean }) {
         {turns && <strong> good turns into bad here</strong>}
       </p>
       <p class="value">
-        <code>{hop.what}</code>: <span class="bad">{hop.bad}</span>, was <span class="good">{hop.good}</span>
+        <code>{hop.what}</code>: <span class="bad">{hop.bad}</span>, {hop.differs ? "was" : "and"}{" "}
+        <span class="good">{hop.good}</span>
+        {!hop.differs && " in good runs: no difference shown"}
         {hop.deep && " (by a run under Valgrind)"}
       </p>
       {hop.source && (

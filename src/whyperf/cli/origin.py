@@ -37,7 +37,8 @@ left. `whyperf prove` chooses the variable by itself, and forces what was found 
 Of one recording nothing is compared. Each hop shows the code that made most of the values of the hop before it; the
 chain ends if one run does not tell which of several places that is.
 
-exit status: 0 where the value comes from is known, 3 it differs nowhere, 4 not followed to an end, 1 and 2 errors
+exit status: 0 the origin of the value is known, 3 the value is the same in good and bad runs, 4 not followed to an end,
+1 and 2 errors
 """
 
 
@@ -76,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
         show_origin(found)
     if not found.hops:
         print(f"whyperf: {found.sentence}", file=sys.stderr)
-        return 3 if alone is None else 4
+    if found.end is ChainEnd.NO_DIFFERENCE:
+        return 3
     return 4 if found.end is ChainEnd.NOT_FOLLOWED else 0
 
 

@@ -28,6 +28,7 @@ class ChainEnd(Enum):
     OUTSIDE = "outside"  # an option, the environment, a file, a socket
     CHANGED_CODE = "changed-code"  # the two builds differ here
     SAME_INPUTS = "same-inputs"  # equal before, different after: good turns into bad here
+    NO_DIFFERENCE = "no-difference"  # nothing to follow: good and bad runs hold the same values
     CHANCE = "chance"  # time or randomness
     ADDRESS = "address"  # only where it lies in memory differs
     NOT_FOLLOWED = "not-followed"
@@ -38,6 +39,13 @@ def supplied(share: float | None) -> str:
     if share is None or share == 1:
         return ""
     return f"supplied {part(share)} of the values"
+
+
+def compared_with(good: str, *, differs: bool) -> str:
+    """`, was 30`; else that nothing shows a difference."""
+    if not good:
+        return ""
+    return f", was {good}" if differs else f", and {good} in good runs: no difference shown"
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,12 @@ class Hop:
     sentence: str
     deep: bool = False  # a run under Valgrind led here
     share: float | None = None  # of one run only: of the values of the hop before, those that came from here
+    differs: bool = True  # False: one side is unknown, or what was seen of both may be the same
+
+    @property
+    def compared(self) -> str:
+        """What is said of good runs behind the bad runs' value; empty: there is one run only."""
+        return compared_with(self.good, differs=self.differs)
 
 
 @dataclass(frozen=True)
@@ -63,10 +77,10 @@ class Origin:
     hops: tuple[Hop, ...]  # the first is where time is paid
     end: ChainEnd
     sentence: str  # why it ends there
-    turn: int  # the hop where good turns into bad
+    turn: int | None  # the hop where good turns into bad; None: no hop is known to differ, or one command was run
     runs: int
     seconds: float
-    is_alone: bool = False  # one command was run and nothing compared: there is no turn
+    is_alone: bool = False  # one command was run and nothing compared
     narrows: bool = False  # at the turn many values become few, as with a bad hash: there is no one good value to force
 
 

@@ -53,7 +53,7 @@ class FollowedSuspect:
     @property
     def leads_to_few(self) -> bool:
         """Whether many values become few somewhere on the way, and not only where it begins."""
-        return self.found.origin.narrows and self.found.origin.turn > 0
+        return self.found.origin.narrows and bool(self.found.origin.turn)
 
     @property
     def worth(self) -> tuple[int, bool, bool, int]:

@@ -151,7 +151,8 @@ _Candidate = tuple[int, ForcibleSite, ForcedPlace]
 def _candidates(found: FoundOrigin) -> list[_Candidate]:
     """The hop where good turns into bad first, then those nearer to where time is paid, then those behind it. Hops with
     one value come before those whose values change from call to call, and what only hands on the input comes last."""
-    turn, last = found.origin.turn, len(found.origin.hops) - 1
+    last = len(found.origin.hops) - 1
+    turn = last if found.origin.turn is None else found.origin.turn
     order = (*range(turn, -1, -1), *range(turn + 1, last + 1))
     every = [_first(_with_one_value, found, number) or _first(_in_order, found, number) for number in order]
     return sorted(filter(None, every), key=lambda one: (hands_on_input(found, one[0]), one[2].in_order))

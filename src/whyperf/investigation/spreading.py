@@ -18,9 +18,9 @@ Candidate = tuple[int, SpreadableSite]
 
 def candidates(found: FoundOrigin) -> list[Candidate]:
     """Of a chain where many values become few: from there back, then towards where time is paid."""
-    if not found.origin.narrows:
-        return []
     turn, many = found.origin.turn, len(found.origin.hops)
+    if not found.origin.narrows or turn is None:
+        return []
     first: dict[SpreadableSite, int] = {}
     for number in (*range(turn, many), *range(turn - 1, -1, -1)):
         for site in found.spreadable[number]:
@@ -42,7 +42,7 @@ def own_at(site: SpreadableSite) -> Sites:
 def gathered_for(found: FoundOrigin, site: SpreadableSite) -> Iterator[Sites]:
     """Ways to make values few in the good run: at the same place, or where they are few, the nearest to where time is
     paid first. Such a value may be an index already: few bits keep it within what the bad run had."""
-    few = [one for hop in found.spreadable[: found.origin.turn + 1] for one in hop if one.gathers]
+    few = [one for hop in found.spreadable[: (found.origin.turn or 0) + 1] for one in hop if one.gathers]
     fewest = min((one.bad_bits for one in few), default=site.bad_bits)
     for one in dict.fromkeys([site, *few]):
         if all(copy.in_good is not None for copy in one.copies):

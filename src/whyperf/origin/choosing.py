@@ -39,7 +39,7 @@ def is_step(here: CodeHere, one: Definition) -> bool:
     seen: set[Definition] = set()
     ahead = [one]
     for _ in range(_STEP_DEPTH):
-        registers = [(each, place) for each in ahead for place in _read_by(here, each)]
+        registers = [(each, place) for each in ahead for place in read_by(here, each)]
         ahead = [made for each, place in registers for made in here.slicer.definitions(each.address, place)]
         if one in ahead:
             return True
@@ -52,7 +52,7 @@ def is_step(here: CodeHere, one: Definition) -> bool:
     return False
 
 
-def _read_by(here: CodeHere, one: Definition) -> tuple[int, ...]:
+def read_by(here: CodeHere, one: Definition) -> tuple[int, ...]:
     return (*(each.location for each in one.inputs if each.location != FLAGS), *_address(here, one))
 
 

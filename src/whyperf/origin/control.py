@@ -10,13 +10,17 @@ from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.callers import call_that_returns_to
 from whyperf.origin.points import entry_point
 from whyperf.origin.program_code import BuildSide
-from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
+from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop, Undecided
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import ComparedValues
 
 _MOST_TESTS = 24
 _MORE = 1.1
 """From what ratio on a function is called more often."""
+CALLS = Stop(ChainEnd.NOT_FOLLOWED, "Why the number of calls changed was not found.")
+_NO_CONDITION = "No condition that leads to it differs, and its function is called"
+_TOO_OFTEN = Undecided(ChainEnd.NOT_FOLLOWED, f"{_NO_CONDITION} too often to count its calls.")
+_AS_OFTEN = Undecided(ChainEnd.NOT_FOLLOWED, f"{_NO_CONDITION} as often in good runs.")
 
 
 def decided(trail: Trail, here: CodeHere, address: int) -> Next:
@@ -97,10 +101,10 @@ def called_more(trail: Trail, here: CodeHere) -> Next:
     good, bad = sides
     compared = ComparedValues(good.sample(good.rows["hit"]), bad.sample(bad.rows["hit"]))
     if not (good.complete and bad.complete) and bad.total and good.total:
-        return Stop(ChainEnd.CONSTANT, "A constant; the function is called too often to count its calls.")
+        return _TOO_OFTEN
     low, high = sorted((good.total, bad.total))
     if high <= _MORE * low:
-        return Stop(ChainEnd.CONSTANT, "A constant, in code that runs as often in good runs.")
+        return _AS_OFTEN
     callers = [_callers(one.rows, one.total) for one in sides]
     most = max(callers[1] | callers[0], key=lambda one: abs(callers[1].get(one, 0) - callers[0].get(one, 0)), default=0)
     trail.add(
@@ -111,7 +115,7 @@ def called_more(trail: Trail, here: CodeHere) -> Next:
     if isinstance(found, Stop):
         return found
     caller, call = found
-    return AskControl(caller, call)
+    return AskControl(caller, call, CALLS)
 
 
 def _callers(rows: Rows, total: int) -> dict[int, float]:

@@ -16,12 +16,13 @@ from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, Input
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.diagnose.origin import ChainEnd, HopKind
-from whyperf.origin.made_of import constant, is_constant
+from whyperf.origin.made_of import CONSTANT, constant, is_constant
 from whyperf.origin.points import Point, holds_float
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.trail import Trail, TrailStep
 
+_FILLED = Stop(ChainEnd.NOT_FOLLOWED, "A call fills it; what with was not compared.")
 _UNKNOWN_LENGTH = 4096
 _HALF = 8
 """Bytes of a vector register."""
@@ -61,7 +62,7 @@ def copied_by_vector(
     made = here.slicer.definitions(store.address, vector)
     loads = [one for one in made if one.kind is DefinitionKind.LOAD and one.memory is not None]
     if is_constant(made):
-        return constant(trail, here, store.address)
+        return constant(trail, here, store.address, CONSTANT)
     if len(made) == 1 and _doubles(made[0]):
         return Ask(here.at(made[0].address), made[0].inputs[0].location, read.compared)
     if len(loads) != 1 or len(made) != 1 or not _registers_hold(here, loads[0], store):
@@ -182,8 +183,9 @@ def _filled(trail: Trail, here: CodeHere, address: int) -> Next:
     """By what the call was given; two runs are compared by whether it runs."""
     call = Definition(address, DefinitionKind.TEST, None, 1)
     value = Input(here.slicer.function.registers.arguments[0][1], 1)
-    if not trail.is_alone or is_constant(here.slicer.definitions(address, value.location)):
-        return constant(trail, here, address)
+    is_number = is_constant(here.slicer.definitions(address, value.location))
+    if not trail.is_alone or is_number:
+        return constant(trail, here, address, CONSTANT if is_number else _FILLED)
     trail.look([(here, call)], "looking at what it is filled with")
     return Ask(here.at(address), value.location, trail.input(here, call, value))
 

@@ -17,7 +17,7 @@ from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, Modules, ProgramCode
-from whyperf.origin.values import EMPTY, Sample, UInt64s
+from whyperf.origin.values import UNSEEN, Sample, UInt64s
 
 MOST_POINTS = 60
 _ROOM_ALONE = 32768
@@ -100,7 +100,7 @@ class Looked:
 
     def sample(self, values: UInt64s, *, is_text: bool = False, is_float: bool = False) -> Sample:
         if len(values) != len(self.rows):
-            return EMPTY
+            return UNSEEN
         return Sample(values, self.rows["hit"], self.total, self.complete, is_text, is_float)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.debuginfo.slices.module import SourcePlace
-from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, supplied
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, compared_with, supplied
 from whyperf.origin.program_code import SYSTEM_SOURCES
 from whyperf.origin.shown import shown, shown_alone, shown_count, shown_places, shown_shares
 from whyperf.origin.trail import TrailStep
@@ -124,11 +124,8 @@ def texts_of(compared: ComparedValues, counts: bool) -> tuple[str, str]:
 
 def as_hop(group: Grouped, read_line: ReadLine, *, is_alone: bool = False) -> Hop:
     step, place = named(group), group.place
-    good, bad = texts_of(step.compared, step.counts)
-    if is_alone:
-        good, bad = "", shown_alone(step.compared.bad, step.compared.size)
-    elif good == bad and not step.counts:
-        good, bad = _told_apart(step.compared, good, bad)
+    good, bad = ("", shown_alone(step.compared.bad, step.compared.size)) if is_alone else _told_apart(step)
+    differs = not is_alone and _differs(step)
     source = read_line(place.file, place.line).strip()
     is_deep = any(one.deep for one in group.steps)
     share = math.prod(one.share for one in group.steps)
@@ -145,17 +142,27 @@ def as_hop(group: Grouped, read_line: ReadLine, *, is_alone: bool = False) -> Ho
         what=what,
         good=good,
         bad=bad,
-        sentence=f"{_sentence(step, what, good, bad)} ({where}).{_DEEP if is_deep else ''}{part}",
+        sentence=f"{_sentence(step, what, good, bad, differs=differs)} ({where}).{_DEEP if is_deep else ''}{part}",
         deep=is_deep,
         share=share if is_alone else None,
+        differs=differs,
     )
 
 
-def _told_apart(compared: ComparedValues, good: str, bad: str) -> tuple[str, str]:
-    """Of what reads alike: what differs, where something does."""
+def _told_apart(step: TrailStep) -> tuple[str, str]:
+    """Good and bad values; of those that read alike, what differs, where something does."""
+    compared, (good, bad) = step.compared, texts_of(step.compared, step.counts)
+    if good != bad or step.counts or not compared.is_on_both_sides:
+        return good, bad
     if not compared.only_addresses:
         return shown_shares(compared)
     return shown_places(compared) if compared.gathers else (good, bad)
+
+
+def _differs(step: TrailStep) -> bool:
+    """Whether it is known that good and bad runs differ there."""
+    good, bad = _told_apart(step)
+    return step.can_differ and good != bad
 
 
 def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
@@ -175,11 +182,11 @@ def statement(source: str) -> str:
     return plain if len(plain) <= _MOST_TEXT else f"{plain[:_MOST_TEXT].rstrip()}..."
 
 
-def _sentence(step: TrailStep, what: str, good: str, bad: str) -> str:
+def _sentence(step: TrailStep, what: str, good: str, bad: str, *, differs: bool) -> str:
     if step.changed is not None:
         return f"The code of `{what}` is not the same in both builds"
     subject = f"`{what}` {_verb(step, what)}"
-    was = f", was {good}" if good else ""
+    was = compared_with(good, differs=differs)
     if step.compared.only_addresses and good == bad and not step.counts:
         return f"{subject} other addresses"
     if step.name or step.counts or what.endswith("()"):
@@ -195,15 +202,16 @@ def _verb(step: TrailStep, what: str) -> str:
     return "is" if step.compared.differs else "holds"
 
 
-def turn(groups: Sequence[Grouped], end: ChainEnd) -> int:
+def turn(groups: Sequence[Grouped], end: ChainEnd) -> int | None:
     """The hop where good turns into bad. Where the way leads outside, the input differs legitimately: then it is the
     hop that turns more into less or less into more, nearest to the input; else the first that makes something else of
-    the input. Where the way was lost, it is the last hop that makes other values most of the time. A hop whose values
-    are unknown on one side tells nothing: then it is the next one towards where time is paid."""
+    the input. Where the way was lost, it is the last hop that makes other values most of the time. A hop that is not
+    known to differ tells nothing: then it is the next one towards where time is paid. None: no hop is known to."""
+    if not groups:
+        return None
     values = [named(one) for one in groups]
     found = _turn(groups, values, end)
-    known = (row for row in range(found, -1, -1) if groups and values[row].compared.is_known)
-    return next(known, found)
+    return next((row for row in range(found, -1, -1) if _differs(values[row])), None)
 
 
 def _turn(groups: Sequence[Grouped], values: Sequence[TrailStep], end: ChainEnd) -> int:

@@ -30,6 +30,7 @@ from whyperf.origin.written_by import NOT_UNDERSTOOD, is_rarer, stored
 
 _ALL_BYTES = 1 << 30
 """Of what a call reads."""
+_NOT_AS_OFTEN = Stop(ChainEnd.NOT_FOLLOWED, "Why it is not written as often as in good runs was not found.")
 _MOST_WRITERS = MOST_POINTS // 2
 """That one pair of runs looks at, with the entries of their functions."""
 
@@ -204,7 +205,7 @@ def _follow(trail: Trail, read: Read, writer: _Writer) -> Next:
     if is_rarer(now, was) or is_rarer(was, now):
         compared, name = _values(trail, here, store) or NOTHING, trail.name_after(here, store) or read.name
         trail.add(TrailStep(HopKind.STORED, here.at(store.address), compared, name, counts=True))
-        return AskControl(here, store.address)
+        return AskControl(here, store.address, _NOT_AS_OFTEN)
     return _another_object(trail, read)
 
 

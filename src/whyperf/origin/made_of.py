@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd
-from whyperf.origin.choosing import Through, is_step
+from whyperf.origin.choosing import Through, is_step, read_by
 from whyperf.origin.evidence import Looked
 from whyperf.origin.points import content_in, input_in, result_in
 from whyperf.origin.program_code import BuildSide
@@ -21,7 +21,10 @@ from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import masked
 
-_NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is made by an instruction that is not understood.")
+NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is made by an instruction that is not understood.")
+CONSTANT = Stop(ChainEnd.CONSTANT, "A constant.")
+IN_A_LOOP = Stop(ChainEnd.NOT_FOLLOWED, "It changes in a loop: each value is made from the one before.")
+_MADE_ALIKE = Stop(ChainEnd.NOT_FOLLOWED, "No difference between good and bad runs was found in what makes it.")
 
 
 def values_of_line(trail: Trail, points: list[StartingPoint]) -> list[StartingPoint] | Stop:
@@ -67,7 +70,7 @@ def supplying_input(trail: Trail, here: CodeHere, one: Definition) -> Input | Th
     if one.kind is DefinitionKind.LOAD:
         return Through.MEMORY
     if one.kind is DefinitionKind.UNKNOWN:
-        return _NOT_UNDERSTOOD
+        return NOT_UNDERSTOOD
     registers = [each for each in one.inputs if each.location != FLAGS]
     is_choice = one.kind is DefinitionKind.SELECT
     if not is_choice and is_step(here, one):
@@ -161,7 +164,40 @@ def _counts(trail: Trail, here: CodeHere, one: Definition) -> bool:
     return len(made) > 1 and len(steps) == 1 and bool(steps[0])
 
 
-def constant(trail: Trail, here: CodeHere, address: int, otherwise: Stop | None = None) -> Stop | AskControl:
+def undecided(here: CodeHere, one: Definition) -> Stop:
+    """Why the way ends at a definition if nothing decides how often it runs."""
+    if _is_number(here, one):
+        return CONSTANT
+    if is_step(here, one):
+        return IN_A_LOOP
+    lines = sorted(_lines_that_change(here, one)) if one.kind is DefinitionKind.ARGUMENT else []
+    if not lines:
+        return _MADE_ALIKE
+    who = f"Line {lines[0]} changes" if len(lines) == 1 else f"Lines {listed(map(str, lines))} change"
+    said = f"Its first value is the same in good and bad runs. {who} it in a loop: follow that with --line."
+    return Stop(ChainEnd.NOT_FOLLOWED, said)
+
+
+def _lines_that_change(here: CodeHere, first: Definition) -> set[int]:
+    """Of loops that make each value from the one before, beginning with this one."""
+    return {
+        line
+        for instruction in here.slicer.function.code
+        for one in here.slicer.made_by(instruction.address)
+        if is_step(here, one)
+        and any(first in here.slicer.definitions(one.address, place) for place in read_by(here, one))
+        and (line := here.module.line(one.address)[1])
+    }
+
+
+def _is_number(here: CodeHere, one: Definition) -> bool:
+    """Of the program: it is made of nothing else."""
+    if one.kind is not DefinitionKind.COMPUTE or one.reads_memory:
+        return one.kind is DefinitionKind.CONSTANT
+    return all(each.location != FLAGS and _is_constant(here, one, each) for each in one.inputs)
+
+
+def constant(trail: Trail, here: CodeHere, address: int, otherwise: Stop) -> Stop | AskControl:
     """What decides about a number of the program; of one run alone the way ends there."""
     if not trail.is_alone:
         return AskControl(here, address, otherwise)

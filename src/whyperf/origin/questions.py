@@ -42,6 +42,11 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Undecided(Stop):
+    """No condition that leads there differs, and the function is called as often, as far as that is known."""
+
+
+@dataclass(frozen=True)
 class WriterUnknown(Stop):
     """Nobody was seen who wrote what is read."""
 
@@ -62,8 +67,8 @@ class AskControl:
 
     here: CodeHere
     address: int
-    otherwise: Stop | None = None
-    """Why the way ends if nothing decides; None: because it is a constant."""
+    otherwise: Stop
+    """What was asked about: why the way ends if nothing decides."""
 
 
 @dataclass(frozen=True, eq=False)

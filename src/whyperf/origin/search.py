@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whyperf.collect.dependences.last_writers import last_writers
 from whyperf.collect.observation.run import observe as observe_run
@@ -12,7 +12,7 @@ from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, executed_file
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
-from whyperf.origin.control import decided
+from whyperf.origin.control import CALLS, decided
 from whyperf.origin.evidence import Bounds, KnownPlaces, Observe, Observing, OriginEvidence, OutOfBudgetError, Targets
 from whyperf.origin.forcible import ForcibleSite, forcible_sites
 from whyperf.origin.hops import Grouped, as_hop, grouped, turn, where_many_become_few
@@ -21,7 +21,7 @@ from whyperf.origin.made_of import values_of_line
 from whyperf.origin.memory import who_wrote, written
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import ProgramCode
-from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, WriterUnknown
+from whyperf.origin.questions import Ask, AskControl, AskMemory, Next, Read, Stop, Undecided, WriterUnknown
 from whyperf.origin.shown import listed
 from whyperf.origin.source_text import read_line
 from whyperf.origin.spreadable import SpreadableSite, spreadable_sites
@@ -35,6 +35,7 @@ _MOST_STARTS = 3
 _MORE = 1.1
 """From what ratio on a place is passed more often."""
 _MOST_STEPS = 40
+_RUNS_MORE = Stop(ChainEnd.NOT_FOLLOWED, "Why it runs more often was not found.")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def search(
     trail, stop = _best_way(code, evidence, start, targets, most_runs)
     groups = _readable(grouped(trail.steps, read_line))
     few = None if alone else where_many_become_few(groups, stop.end)
-    turns = 0 if alone else turn(groups, stop.end) if few is None else few
+    turns = None if alone else turn(groups, stop.end) if few is None else few
     origin = Origin(
         hops=tuple(as_hop(one, read_line, is_alone=alone) for one in groups),
         end=stop.end,
@@ -165,13 +166,15 @@ def _from_calls(trail: Trail, start: StartAtCalls, targets: Targets) -> Stop:
         for key, place in points.items()
         if (sides := trail.evidence.both(key)) is not None
         for good, bad in [sides]
-        if good.total != bad.total
     ]
-    if not counted:
-        return Stop(ChainEnd.NOT_FOLLOWED, "The line calls as often in good and bad runs.")
-    compared, (here, address) = max(counted, key=lambda one: abs(one[0].bad.total - one[0].good.total))
+    differing = [one for one in counted if one[0].counts_differ]
+    if not differing and not (counted and all(compared.are_complete for compared, _ in counted)):
+        return Stop(ChainEnd.NOT_FOLLOWED, "The calls of the line could not all be counted.")
+    if not differing:
+        return Stop(ChainEnd.NO_DIFFERENCE, "The line calls as often in good and bad runs.")
+    compared, (here, address) = max(differing, key=lambda one: abs(one[0].bad.total - one[0].good.total))
     trail.add(TrailStep(HopKind.VARIABLE, here.at(address), compared, f"{start.callee}()", counts=True))
-    return walk_back(trail, AskControl(here, address), targets)
+    return walk_back(trail, AskControl(here, address, CALLS), targets)
 
 
 def _leads_somewhere(trail: Trail, stop: Stop) -> bool:
@@ -233,10 +236,16 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
         return Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
     compared = compared_at(trail, point)
     if compared.bad.total <= _MORE * compared.good.total or not compared.are_complete:
-        return Stop(ChainEnd.NOT_FOLLOWED, "Its values are the same in good and bad runs.")
+        return _no_difference(compared)
     address = point.definition.address
     trail.add(TrailStep(HopKind.VARIABLE, point.here.at(address), compared, "", counts=True))
-    return walk_back(trail, AskControl(point.here, address), targets)
+    return walk_back(trail, AskControl(point.here, address, _RUNS_MORE), targets)
+
+
+def _no_difference(compared: ComparedValues) -> Stop:
+    if not compared.is_known:
+        return Stop(ChainEnd.NOT_FOLLOWED, "Its values in good runs are not known.")
+    return Stop(ChainEnd.NO_DIFFERENCE, "Its values are the same in good and bad runs.")
 
 
 def _readable(groups: list[Grouped]) -> list[Grouped]:
@@ -284,5 +293,6 @@ def _decided(trail: Trail, question: AskControl) -> Next:
         return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
     trail.asked.add(("control", here.module.path, address))
     found = decided(trail, here, address)
-    nothing = isinstance(found, Stop) and found.end is ChainEnd.CONSTANT and question.otherwise is not None
-    return question.otherwise if nothing and question.otherwise is not None else found
+    if not isinstance(found, Undecided):
+        return found
+    return replace(question.otherwise, sentence=f"{question.otherwise.sentence} {found.sentence}")

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from whyperf.engines.quantities import part
-from whyperf.origin.values import POINTER, ComparedValues, Sample, as_key, evenly, numbers_of
+from whyperf.origin.values import FEW, POINTER, ComparedValues, Sample, as_key, evenly, numbers_of
 
-_FEW = 3
 _MOSTLY = 0.9
 _RARE = 0.01
 
@@ -21,10 +20,10 @@ def shown(sample: Sample, size: int) -> str:
         return "never" if sample.complete and not sample.total else "unknown"
     histogram = sample.histogram
     if sample.is_text:
-        return ", ".join(f'"{_text(key)}"' for key, _ in histogram.most_common(_FEW))
+        return ", ".join(f'"{_text(key)}"' for key, _ in histogram.most_common(FEW))
     if histogram.keys() == {0, POINTER}:
         return f"null in {part(histogram[0] / histogram.total())}"
-    if len(histogram) <= _FEW:
+    if len(histogram) <= FEW:
         return listed(_each(sample, size), "or")
     return _range(sample, size)
 

@@ -24,7 +24,7 @@ from whyperf.origin.points import (
 )
 from whyperf.origin.program_code import BuildSide, CodeAddress, ProgramCode
 from whyperf.origin.questions import CodeHere, Stop
-from whyperf.origin.values import NOTHING, ComparedValues, Sample
+from whyperf.origin.values import NOTHING, UNSEEN, ComparedValues, Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,13 @@ class TrailStep:
 
     share: float = 1.0
     """Of one run alone: of the values of the step before, those that came from here."""
+
+    @property
+    def can_differ(self) -> bool:
+        """Whether enough is known of good and bad runs to tell them apart here."""
+        if self.counts:
+            return self.compared.counts_differ
+        return self.compared.is_known and not self.compared.may_be_alike
 
     @property
     def is_at_entry(self) -> bool:
@@ -144,14 +151,14 @@ class Trail:
         def values(side: BuildSide) -> Sample:
             looked = self.evidence.looked(point.key, side) if point is not None else None
             if looked is None:
-                return NOTHING.good
+                return UNSEEN
             known = self.evidence.point(point.key) if point is not None else None
             if beside and register is not None:
                 if register >= VECTOR and (known is None or known.vector != register):
-                    return NOTHING.good
+                    return UNSEEN
                 return looked.sample(input_in(looked.rows, Input(register, one.size)), is_float=holds_float(one))
             if not is_recorded(known, one):
-                return NOTHING.good
+                return UNSEEN
             return looked.sample(result_in(looked.rows, one), is_float=holds_float(one))
 
         return ComparedValues(values(BuildSide.GOOD), values(BuildSide.BAD), one.size)
@@ -166,8 +173,7 @@ class Trail:
         is_float = is_vector and wanted.size in FLOATS
         found = [self.evidence.looked(key, side) for side in BuildSide]
         good, bad = (
-            NOTHING.good if each is None else each.sample(input_in(each.rows, wanted), is_float=is_float)
-            for each in found
+            UNSEEN if each is None else each.sample(input_in(each.rows, wanted), is_float=is_float) for each in found
         )
         return ComparedValues(good, bad, wanted.size)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 UInt64s = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 POINTER = 1 << 64
 """In place of every address: where something lies says nothing, whether it lies anywhere does."""
@@ -31,6 +32,8 @@ _GATHERED = 4.0
 """How many times as often two hits are of the same place before a run is said to come back to few places."""
 _LESS_THAN_VALUES = 0.9
 """What places say, beside values that differ."""
+FEW = 3
+"""So many different values are listed, more are a range."""
 _MODES = 16
 """Numbers below are modes or switches, of which none is more than another."""
 
@@ -111,6 +114,25 @@ class ComparedValues:
     def is_known(self) -> bool:
         """Whether each side says what it held, or that it was never there."""
         return all(len(one.values) or (one.complete and not one.total) for one in (self.good, self.bad))
+
+    @property
+    def counts_differ(self) -> bool:
+        """Whether one run certainly passed the place more often: of two lower bounds, none says which."""
+        good, bad = self.good, self.bad
+        if good.complete and bad.complete:
+            return good.total != bad.total
+        return (good.complete and bad.total > good.total) or (bad.complete and good.total > bad.total)
+
+    @cached_property
+    def may_be_alike(self) -> bool:
+        """Whether values are known in part only, and those that were seen spread over the same range alike: which of
+        them were seen is chance."""
+        sides = (self.good, self.bad)
+        is_range = any(len(one.histogram) > FEW for one in sides)
+        if not self.is_on_both_sides or not is_range or self.bad.is_text or self.only_addresses:
+            return False
+        are_known = all(one.complete and len(one.values) == one.total for one in sides)
+        return not are_known and _apart_in_order(*(numbers_of(one, self.size) for one in sides)) <= DIFFERS
 
     @property
     def are_complete(self) -> bool:
@@ -194,6 +216,13 @@ def _apart(good: Counter[int], bad: Counter[int]) -> float:
     return 0.5 * sum(shares)
 
 
+def _apart_in_order(good: Numbers, bad: Numbers) -> float:
+    """How much larger a share of one side's numbers than of the other's lies below a number, at most."""
+    every = np.concatenate([good, bad])
+    below = [np.searchsorted(np.sort(one), every, side="right") / len(one) for one in (good, bad)]
+    return float(np.max(np.abs(below[0] - below[1])))
+
+
 def evenly(values: UInt64s, few: int) -> UInt64s:
     """So many of them, from all times."""
     return values[np.linspace(0, len(values) - 1, few).astype(np.int64)]
@@ -211,7 +240,8 @@ def _alone(sample: Sample, hits: UInt64s) -> Sample:
     return replace(sample, values=sample.values[chosen], hits=sample.hits[chosen])
 
 
-NOTHING = ComparedValues(EMPTY, EMPTY)
+UNSEEN = replace(EMPTY, complete=False)
+NOTHING = ComparedValues(UNSEEN, UNSEEN)
 
 
 def masked(values: UInt64s, size: int) -> UInt64s:
@@ -226,7 +256,7 @@ def cut(compared: ComparedValues, size: int) -> ComparedValues:
     return replace(compared, good=good, bad=bad, size=size)
 
 
-def numbers_of(sample: Sample, size: int) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+def numbers_of(sample: Sample, size: int) -> Numbers:
     """As the program means them, as far as that is known."""
     floats = _floats(sample.values, size) if sample.is_float else None
     return signed(sample.values, size) if floats is None else floats

@@ -14,7 +14,15 @@ from whyperf.origin.callers import passed
 from whyperf.origin.changed import changed_in
 from whyperf.origin.choosing import Through, choose, choose_address, input_of, is_step
 from whyperf.origin.evidence import Targets
-from whyperf.origin.made_of import constant, made_of_itself, supplying_input
+from whyperf.origin.made_of import (
+    CONSTANT,
+    IN_A_LOOP,
+    NOT_UNDERSTOOD,
+    constant,
+    made_of_itself,
+    supplying_input,
+    undecided,
+)
 from whyperf.origin.points import Point, result_in
 from whyperf.origin.questions import Ask, AskControl, AskMemory, CodeHere, Next, Stop
 from whyperf.origin.returned import callee_of, library_end, points_of_call
@@ -35,6 +43,7 @@ _KINDS = {
     DefinitionKind.STORE: HopKind.STORED,
     DefinitionKind.UNKNOWN: HopKind.COMPUTED,
 }
+_ONLY_IN_BAD = Stop(ChainEnd.NOT_FOLLOWED, "Only bad runs make it.")
 _SAME_INPUTS = Stop(ChainEnd.SAME_INPUTS, "Everything that this code reads is the same, but its result is not.")
 
 
@@ -142,7 +151,7 @@ class _Within:
         if one.kind is DefinitionKind.ARGUMENT:
             return passed(trail, here, one, self.used)
         if (here.module.path, one) in self._visited:
-            return made_of_itself(here, one.address) if trail.is_alone else AskControl(here, one.address)
+            return made_of_itself(here, one.address) if trail.is_alone else AskControl(here, one.address, IN_A_LOOP)
         self._visited.add((here.module.path, one))
         return self._enter(one) if one.kind is DefinitionKind.RETURNED else self._follow(one)
 
@@ -161,11 +170,13 @@ class _Within:
         if one.kind is not DefinitionKind.TEST:
             trail.add_result(here, one, _KINDS[one.kind], self._what_it_makes(one))
         if one.kind is DefinitionKind.CONSTANT:
-            return constant(trail, here, one.address)
+            return constant(trail, here, one.address, CONSTANT)
         if trail.is_alone:
             return self._through(one)
-        if one.kind is DefinitionKind.UNKNOWN or self._runs_in_bad_only(one):
-            return AskControl(here, one.address)
+        if one.kind is DefinitionKind.UNKNOWN:
+            return AskControl(here, one.address, NOT_UNDERSTOOD)
+        if self._runs_in_bad_only(one):
+            return AskControl(here, one.address, _ONLY_IN_BAD)
         if heads := _heads(trail, here, one):
             self.made = heads
             return None
@@ -208,7 +219,8 @@ class _Within:
         if wanted is Through.NOTHING and unseen and not trail.is_alone:
             return Stop(ChainEnd.NOT_FOLLOWED, "It is made of a number in a vector register that could not be seen.")
         if wanted is Through.NOTHING:
-            return constant(trail, here, one.address, _SAME_INPUTS if self._differs_by_itself(one) else None)
+            otherwise = _SAME_INPUTS if self._differs_by_itself(one) else undecided(here, one)
+            return constant(trail, here, one.address, otherwise)
         if one.kind is DefinitionKind.TEST:
             trail.add_decision(here, one, wanted if isinstance(wanted, Input) else None)
         if not isinstance(wanted, Input):
@@ -290,5 +302,5 @@ def _by_counts(trail: Trail, here: CodeHere, made: Sequence[Definition]) -> Next
     good, bad = (max(1, sum(counts[one][side] for one in ran)) for side in (0, 1))
     most = max(ran, key=lambda one: abs(counts[one][0] / good - counts[one][1] / bad))
     if most.kind is DefinitionKind.ARGUMENT:
-        return AskControl(here, here.slicer.function.entry)
-    return AskControl(here, most.address)
+        return AskControl(here, here.slicer.function.entry, undecided(here, most))
+    return AskControl(here, most.address, undecided(here, most))

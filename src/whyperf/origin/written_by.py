@@ -11,12 +11,16 @@ from whyperf.debuginfo.machines.operations import VECTOR, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector, half_stored
-from whyperf.origin.made_of import constant, made_from_before, made_of_itself
+from whyperf.origin.made_of import CONSTANT, IN_A_LOOP, constant, made_from_before, made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
 from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
+_MORE_RARELY = Stop(ChainEnd.NOT_FOLLOWED, "Why it is written more rarely was not found.")
+_SAME_ADDED = Stop(
+    ChainEnd.NOT_FOLLOWED, "The same is added each time. Why it is added more or less often was not found."
+)
 _RARER = 0.9
 _Place = TypeVar("_Place", bound=Hashable)
 _MEMBER = re.compile(r"->|\.")
@@ -111,7 +115,7 @@ def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None
         return None
     written = trail.result(good_here, good_store)
     trail.add(TrailStep(HopKind.STORED, good_here.at(good_store.address), written, read.name, counts=True))
-    return AskControl(good_here, good_store.address)
+    return AskControl(good_here, good_store.address, _MORE_RARELY)
 
 
 def stored(
@@ -128,7 +132,7 @@ def stored(
     if half is None:  # else the store's line is that of either half
         trail.add(TrailStep(HopKind.STORED, here.at(store.address), read.compared, name, register))
     if ("stored", here.module.path, store.address) in trail.asked:
-        return made_of_itself(here, store.address) if trail.is_alone else AskControl(here, store.address)
+        return made_of_itself(here, store.address) if trail.is_alone else AskControl(here, store.address, IN_A_LOOP)
     trail.asked.add(("stored", here.module.path, store.address))
     if half is not None:
         return half
@@ -144,7 +148,7 @@ def _made_for(trail: Trail, read: Read, here: CodeHere, store: Definition, gener
     if not general and store.reads_flags and trail.is_alone:
         return Ask(here.at(store.address), FLAGS, read.compared)
     if not general:
-        return constant(trail, here, store.address)
+        return constant(trail, here, store.address, CONSTANT)
     counted = _counted(trail, here, store, general[0])
     return counted or Ask(here.at(store.address), general[0].location, read.compared)
 
@@ -156,7 +160,7 @@ def _added(trail: Trail, here: CodeHere, store: Definition, general: list[Input]
     trail.look([(here, store)], "looking at what is added")
     differing = [one for one in general if trail.input(here, store, one).differs]
     if not differing:
-        return AskControl(here, store.address)
+        return AskControl(here, store.address, _SAME_ADDED)
     return Ask(here.at(store.address), differing[0].location, trail.input(here, store, differing[0]))
 
 
@@ -175,7 +179,7 @@ def _counted(trail: Trail, here: CodeHere, store: Definition, value: Input) -> N
         differing = [each for each in others if trail.input(here, one, each).differs]
         if differing:
             return Ask(here.at(one.address), differing[0].location, trail.input(here, one, differing[0]))
-        return AskControl(here, store.address)
+        return AskControl(here, store.address, _SAME_ADDED)
     return None
 
 

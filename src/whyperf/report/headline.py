@@ -86,7 +86,7 @@ def _goes_back(suspect: Suspect, said: str) -> str:
     """Who set what decides, where that was followed back and is not what was said already: only a proof makes it the
     reason, and without one, ranges on both sides say nothing."""
     origin = suspect.origin
-    if origin is None or not origin.hops:
+    if origin is None or origin.turn is None:
         return ""
     hop = origin.hops[origin.turn]
     if f"`{hop.what}`" in said and f"`{hop.function}`" in said:

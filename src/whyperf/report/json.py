@@ -160,7 +160,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
         "hops": [to_plain(hop) | {"good": None if origin.is_alone else hop.good} for hop in origin.hops],
         "end": origin.end.value,
         "sentence": origin.sentence,
-        "turn": None if origin.is_alone else origin.turn,
+        "turn": origin.turn,
         "narrows": origin.narrows,
         "runs": origin.runs,
         "seconds": origin.seconds,

@@ -66,7 +66,7 @@ def _hops(origin: Origin, width: int, glyphs: Glyphs) -> Iterator[Text]:
         yield row.append(first)
         for other in others:
             yield Text(indent + other)
-        turns = _TURN if number == origin.turn and number and not origin.is_alone else ""
+        turns = _TURN if number == origin.turn and number else ""
         if hop.source.strip() or turns:
             below = f"{_INDENT}   {glyphs.rule} "
             source = cut(printable(hop.source.strip()), width - len(below) - len(turns), glyphs.dots)
@@ -91,6 +91,5 @@ def where(hop: Hop) -> str:
 
 def said(hop: Hop) -> str:
     by = "by a run under Valgrind" if hop.deep else ""
-    was = f", was {hop.good}" if hop.good else ""
     how = ", ".join(one for one in (supplied(hop.share), by) if one)
-    return f"{hop.what}: {hop.bad}{was}{f' ({how})' if how else ''}"
+    return f"{hop.what}: {hop.bad}{hop.compared}{f' ({how})' if how else ''}"

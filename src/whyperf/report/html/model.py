@@ -63,6 +63,7 @@ class HopRow:
     good: str
     bad: str
     deep: bool  # a run under Valgrind led here
+    differs: bool  # False: nothing shows that good and bad runs differ here
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class OriginRow:
     """Who set what decides, from where time is paid to where the value was made."""
 
     hops: tuple[HopRow, ...]
-    turn: int  # the hop where good turns into bad
+    turn: int | None  # the hop where good turns into bad; None: no hop is known to differ
     sentence: str  # why it ends there
     runs: int
 

@@ -120,7 +120,18 @@ def _suspect(
 
 def _origin(origin: Origin) -> OriginRow:
     hops = (
-        HopRow(hop.function, hop.module, hop.file, hop.line, hop.source.strip(), hop.what, hop.good, hop.bad, hop.deep)
+        HopRow(
+            hop.function,
+            hop.module,
+            hop.file,
+            hop.line,
+            hop.source.strip(),
+            hop.what,
+            hop.good,
+            hop.bad,
+            hop.deep,
+            hop.differs,
+        )
         for hop in origin.hops
     )
     return OriginRow(tuple(hops), origin.turn, origin.sentence, origin.runs)
