@@ -265,6 +265,19 @@ class TestExactCounts:
         (plan,) = (one for one in suspects(excess, "run") if one.function.name == "plan")
         assert plan.detail.role.value == role and plan.why.startswith(said), plan.why
 
+    def test_what_good_runs_call_as_often_is_on_no_new_path(self):
+        good = [*OTHER_WORK, (("main", "serve*", "plan"), 1.0)]
+        bad = [*good, (("main", "serve*", "plan", "rebuild*"), 9.0)]
+        for exact, role, said in (
+            ((), "new-path", "The good runs were never seen in it"),
+            ((0, 5, 1.0), "new-path", "The good runs were never seen in it"),
+            ((5, 5, 1.0), "takes-longer", "The good runs call it too, but no sample fell in it; called by plan, it"),
+        ):
+            excess = replace(compared(good, bad, also=("rebuild",)), exact=counts(("plan", "rebuild"), *exact))
+            (found,) = (one for one in suspects(excess, "run") if one.function.name == "rebuild")
+            assert found.detail.role.value == role and found.why.startswith(said), found.why
+            assert (found.pattern == "new-path") == (role == "new-path")
+
     def test_a_call_that_is_made_once_is_not_in_a_loop(self):
         path = ("main", "serve*", "plan*", "scan")
         excess = compared([*OTHER_WORK, (path, 1.0)], [*OTHER_WORK, (path, 9.0)], knowing({"plan": 1.0}))

@@ -94,9 +94,11 @@ def _exact_calls(excess: Excess, at: int, callee: int) -> ExactCalls | None:
 
 
 def _role_on_new_path(excess: Excess, head: int) -> BlameReason:
-    charges = excess.charges
+    charges, exact = excess.charges, _exact_calls(excess, int(excess.costs.tree.parent[head]), head)
     if head not in charges.existing:
         return BlameReason.NEW_CODE
+    if exact is not None and not exact.are_new:
+        return BlameReason.TAKES_LONGER
     decided_as_ever = charges.caller_part[head] == excess.settings.new_path_to_normal_caller
     return BlameReason.TAKES_LONGER if decided_as_ever else BlameReason.NEW_PATH
 

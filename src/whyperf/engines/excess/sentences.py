@@ -64,7 +64,7 @@ def _why(excess: Excess, account: ExcessAccount, anchor: Anchor, unit: str, insi
                 now = f"it {spends} {reached} per {unit}"
                 return f"Called by {other}, {now}; in the good runs it {spends} {before}{all_of_it}."
             absent = _is_absent_in_good(excess, account.function)
-            why = "The good runs' program does not have it" if absent else "The good runs were never seen in it"
+            why = "The good runs' program does not have it" if absent else _unseen(excess, account.function, anchor)
             return f"{why}; called by {other}, it {spends} {reached} per {unit}{all_of_it}."
         case BlameReason.HUB:
             return (
@@ -78,6 +78,13 @@ def _why(excess: Excess, account: ExcessAccount, anchor: Anchor, unit: str, insi
 def _seen(excess: Excess, anchor: Anchor) -> str:
     assert anchor.other is not None
     return "hardly" if excess.account(anchor.other).good_inclusive_s > 0.0 else "never"
+
+
+def _unseen(excess: Excess, function: int, anchor: Anchor) -> str:
+    exact = None if anchor.other is None else excess.exact_calls(anchor.other, function)
+    if exact is not None and exact.good > 0:
+        return "The good runs call it too, but no sample fell in it"
+    return "The good runs were never seen in it"
 
 
 def _is_absent_in_good(excess: Excess, function: int) -> bool:
