@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,16 @@ def test_every_hop_that_was_not_tried_says_why(monkeypatch: pytest.MonkeyPatch) 
         "Not testable: `f` in f was not forced: its values change from call to call, and the good build has other "
         "code there.",
         "Not testable: `g` in f was not forced: only how often this code runs differs, so there is no value to force.",
+    ]
+
+
+def test_what_is_not_known_to_differ_is_not_said_to_be_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _found(_site(ONE, ((9, 40),), is_address=True), None)
+    hops = tuple(replace(hop, differs=False) for hop in found.origin.hops)
+    asked, said = _tried(monkeypatch, replace(found, origin=replace(found.origin, hops=hops, turn=None)))
+    assert not asked and said == [
+        "Not testable: `a` in f was not forced: it is an address, which means something else in every run.",
+        "Not testable: `b` in f was not forced: good and bad runs are not known to differ there.",
     ]
 
 

@@ -198,12 +198,14 @@ def _why_not(found: FoundOrigin, number: int) -> str:
     sites = found.forcible[number]
     if found.counts[number]:
         return "only how often this code runs differs, so there is no value to force"
-    if not sites:
-        return NOT_IN_A_REGISTER
     if any(site.is_address for site in sites):
         return "it is an address, which means something else in every run"
+    if not found.origin.hops[number].differs:
+        return "good and bad runs are not known to differ there"
+    if not sites:
+        return NOT_IN_A_REGISTER
     if any(_usual(site.good) is not None and _usual(site.good) == _usual(site.bad) for site in sites):
         return "it has nearly always the same value in both runs"
-    if not any(site.hits_agree for site in sites):
-        return "its values change from call to call, and good and bad runs do not pass it equally often"
-    return "its values change from call to call, and the good build has other code there"
+    agree = any(site.hits_agree for site in sites)
+    why = "the good build has other code there" if agree else "good and bad runs do not pass it equally often"
+    return f"its values change from call to call, and {why}"

@@ -41,9 +41,11 @@ class ForcibleSite:
 def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[ForcibleSite, ...]:
     found = []
     for step in steps:
-        if step.counts or step.register is None or not 0 <= step.register < VECTOR or not step.compared.differs:
-            continue
         compared = step.compared
+        if step.counts or step.register is None or not 0 <= step.register < VECTOR:
+            continue
+        if not (compared.differs or compared.only_addresses):
+            continue
         address = step.at.address
         after = step.after
         if step.kind is HopKind.RETURNED and not step.is_at_entry:

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from whyperf.engines.quantities import part
-from whyperf.origin.values import FEW, POINTER, ComparedValues, Sample, as_key, evenly, numbers_of
+from whyperf.origin.values import FEW, MOSTLY, POINTER, ComparedValues, Sample, as_key, evenly, numbers_of
 
-_MOSTLY = 0.9
 _RARE = 0.01
 
 
@@ -50,7 +49,7 @@ def listed(parts: Iterable[str], joint: str = "and") -> str:
 
 def _range(sample: Sample, size: int) -> str:
     (commonest, count), *_ = sample.histogram.most_common(1)
-    if count >= _MOSTLY * sample.histogram.total():
+    if count >= MOSTLY * sample.histogram.total():
         return f"mostly {_key(commonest, sample, size)}"
     keys = np.array([value for value in sample.values.tolist() if as_key(value) != POINTER], np.uint64)
     plain = numbers_of(replace(sample, values=keys), size)

@@ -34,6 +34,9 @@ _LESS_THAN_VALUES = 0.9
 """What places say, beside values that differ."""
 FEW = 3
 """So many different values are listed, more are a range."""
+MOSTLY = 0.9
+"""Share of the most common value from which on it stands for all."""
+_MOST = 0.5
 _MODES = 16
 """Numbers below are modes or switches, of which none is more than another."""
 
@@ -52,6 +55,13 @@ class Sample:
     """The first bytes of texts, not numbers."""
     is_float: bool = False
     """Of a register for floating-point numbers, which may hold whole ones as well."""
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is shown as a range of numbers."""
+        histogram = self.histogram
+        is_one = bool(histogram) and max(histogram.values()) >= MOSTLY * histogram.total()
+        return len(histogram) > FEW and not is_one
 
     @cached_property
     def histogram(self) -> Counter[int]:
@@ -125,14 +135,15 @@ class ComparedValues:
 
     @cached_property
     def may_be_alike(self) -> bool:
-        """Whether values are known in part only, and those that were seen spread over the same range alike: which of
-        them were seen is chance."""
+        """Whether values are ranges and known in part only, and most of each side's lie within the other's range: which
+        of them were seen is chance."""
         sides = (self.good, self.bad)
-        is_range = any(len(one.histogram) > FEW for one in sides)
-        if not self.is_on_both_sides or not is_range or self.bad.is_text or self.only_addresses:
+        if self.bad.is_text or not all(one.is_range for one in sides):
             return False
-        are_known = all(one.complete and len(one.values) == one.total for one in sides)
-        return not are_known and _apart_in_order(*(numbers_of(one, self.size) for one in sides)) <= DIFFERS
+        if all(one.complete and len(one.values) == one.total for one in sides):
+            return False
+        good, bad = (numbers_of(one, self.size) for one in sides)
+        return _part_within(good, bad) > _MOST and _part_within(bad, good) > _MOST
 
     @property
     def are_complete(self) -> bool:
@@ -216,11 +227,9 @@ def _apart(good: Counter[int], bad: Counter[int]) -> float:
     return 0.5 * sum(shares)
 
 
-def _apart_in_order(good: Numbers, bad: Numbers) -> float:
-    """How much larger a share of one side's numbers than of the other's lies below a number, at most."""
-    every = np.concatenate([good, bad])
-    below = [np.searchsorted(np.sort(one), every, side="right") / len(one) for one in (good, bad)]
-    return float(np.max(np.abs(below[0] - below[1])))
+def _part_within(numbers: Numbers, others: Numbers) -> float:
+    """Share of the numbers that lie within the range of the others."""
+    return float(np.mean((numbers >= others.min()) & (numbers <= others.max())))
 
 
 def evenly(values: UInt64s, few: int) -> UInt64s:
