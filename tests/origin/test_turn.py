@@ -62,6 +62,8 @@ def test_samples_over_the_same_range_show_no_difference() -> None:
     assert turn(_chain((_sampled(np.arange(40)), bad)), ChainEnd.CONSTANT) == 0
     often = np.concatenate([np.zeros(1000), np.arange(50)])
     assert turn(_chain((_sampled(often), bad)), ChainEnd.CONSTANT) == 0
+    few = _sampled(np.tile(np.arange(1000, 17_000, 2000), 100))
+    assert turn(_chain((good, few)), ChainEnd.CONSTANT) == 0
     # AND that the first ones are recorded more often is none
     in_order = _sampled(np.concatenate([np.arange(2000), np.arange(2000, 20_000, 100)]))
     assert turn(_chain((good, in_order)), ChainEnd.CONSTANT) is None

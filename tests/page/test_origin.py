@@ -37,3 +37,21 @@ def test_a_chain_is_shown_hop_by_hop_with_its_proof(browser: Browser, tmp_path: 
         suspect.screenshot(path=SCREENSHOTS / f"origin-{width}-{colours}.png")
         assert opened.complaints == []
         opened.page.close()
+
+
+def test_a_hop_that_is_not_known_to_differ_turns_nothing(browser: Browser, tmp_path: Path) -> None:
+    nothing, written, verdict = recording([]), tmp_path / "page.html", verdicts.proven()
+    first, *others = verdict.suspects
+    assert first.origin is not None
+    hops = tuple(replace(hop, good="unknown", differs=False) for hop in first.origin.hops)
+    first = replace(first, origin=replace(first.origin, hops=hops, turn=None), proofs=())
+    page = page_model(replace(verdict, suspects=(first, *others)), Examined([nothing], [nothing]))
+    written.write_text(render(page), encoding="utf-8")
+    opened = open_page(browser, written.as_uri(), width=1360, colours="light")
+    suspect = opened.page.locator("#suspect-1")
+    expect(suspect.locator(".origin .value").last).to_have_text(
+        "megabytes << 20: 0, and unknown in good runs: no difference shown"
+    )
+    expect(suspect.locator(".origin .turns")).to_have_count(0)
+    assert opened.complaints == []
+    opened.page.close()

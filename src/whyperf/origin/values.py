@@ -136,9 +136,9 @@ class ComparedValues:
     @cached_property
     def may_be_alike(self) -> bool:
         """Whether values are ranges and known in part only, and most of each side's lie within the other's range: which
-        of them were seen is chance."""
+        of them were seen is chance. That a few of them come again and again is not."""
         sides = (self.good, self.bad)
-        if self.bad.is_text or not all(one.is_range for one in sides):
+        if self.bad.is_text or self.gathers or not all(one.is_range for one in sides):
             return False
         if all(one.complete and len(one.values) == one.total for one in sides):
             return False
