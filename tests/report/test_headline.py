@@ -27,9 +27,14 @@ def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     said = headline(replace(verdict, suspects=(first,), counts=None))
     assert said.endswith("5 s more per run; where it comes from, `limit` in `configure` is 9,000, was 30")
     # WHEN forcing proves it, THEN it is the reason
-    proven = replace(first, proofs=(verdicts.proof(),))
+    proof = replace(verdicts.proof(), function="configure", what="limit", good="30", bad="9,000")
+    proven = replace(first, proofs=(proof,))
     said = headline(replace(verdict, suspects=(proven,), counts=None))
     assert said.endswith(", because `limit` in `configure` is 9,000, was 30")
+    # WHEN another hop is proven, THEN that one is
+    other = replace(first, proofs=(replace(proof, function="plan", what="batch", good="8", bad="1"),))
+    said = headline(replace(verdict, suspects=(other,), counts=None))
+    assert said.endswith(", because `batch` in `plan` is 1, was 8")
     # WHEN the suspect is who set it, THEN that is said once
     setting = replace(first, function="configure", why="Here `limit` is 9,000, was 30; find pays for it.")
     said = headline(replace(verdict, suspects=(setting,), counts=None))

@@ -83,15 +83,16 @@ def _clause(sentence: str) -> str:
 
 
 def _goes_back(suspect: Suspect, said: str) -> str:
-    """Who set what decides, where that was followed back and is not what was said already: only a proof makes it the
-    reason, and without one, ranges on both sides say nothing."""
-    origin = suspect.origin
-    if origin is None or origin.turn is None:
+    """Who set what decides, where that was followed back and is not what was said already: what is proven is the
+    reason; without a proof, ranges on both sides say nothing."""
+    origin, proven = suspect.origin, next((one for one in suspect.proofs if one.is_settled), None)
+    turned = None if origin is None or origin.turn is None else origin.hops[origin.turn]
+    place = proven or turned
+    if origin is None or place is None:
         return ""
-    hop = origin.hops[origin.turn]
-    if f"`{hop.what}`" in said and f"`{hop.function}`" in said:
+    if f"`{place.what}`" in said and f"`{place.function}`" in said:
         return ""
-    set_there = f"`{hop.what}` in `{hop.function}` is {hop.bad}, was {hop.good}"
-    if any(proof.is_settled for proof in suspect.proofs):
+    set_there = f"`{place.what}` in `{place.function}` is {place.bad}, was {place.good}"
+    if proven is not None:
         return f", because {set_there}"
-    return "" if _RANGE.fullmatch(hop.bad) and _RANGE.fullmatch(hop.good) else f"; where it comes from, {set_there}"
+    return "" if _RANGE.fullmatch(place.bad) and _RANGE.fullmatch(place.good) else f"; where it comes from, {set_there}"
