@@ -188,10 +188,12 @@ def _sentence(step: TrailStep, what: str, good: str, bad: str, *, differs: bool)
     subject = f"`{what}` {_verb(step, what)}"
     was = compared_with(good, differs=differs)
     if step.compared.only_addresses and good == bad and not step.counts:
-        return f"{subject} other addresses"
+        return f"{subject} addresses: no difference shown"
     if step.name or step.counts or what.endswith("()"):
         return f"{subject} {bad}{was}"
-    return f"{bad}{was}: `{what}`" if what else f"{bad}{was}"
+    if not what:
+        return f"{bad}{was}"
+    return f"{bad}{was}: `{what}`" if differs or not good else f"`{what}`: {bad}{was}"
 
 
 def _verb(step: TrailStep, what: str) -> str:

@@ -135,15 +135,15 @@ class ComparedValues:
 
     @cached_property
     def may_be_alike(self) -> bool:
-        """Whether values are ranges and known in part only, and most of each side's lie within the other's range: which
-        of them were seen is chance. That a few of them come again and again is not."""
+        """Whether values are known in part only, and are ranges that mostly overlap: which of them were seen is chance,
+        and mostly the first ones are. That a few come again and again is not."""
         sides = (self.good, self.bad)
         if self.bad.is_text or self.gathers or not all(one.is_range for one in sides):
             return False
         if all(one.complete and len(one.values) == one.total for one in sides):
             return False
         good, bad = (numbers_of(one, self.size) for one in sides)
-        return _part_within(good, bad) > _MOST and _part_within(bad, good) > _MOST
+        return _overlap(good, bad) > _MOST
 
     @property
     def are_complete(self) -> bool:
@@ -227,9 +227,11 @@ def _apart(good: Counter[int], bad: Counter[int]) -> float:
     return 0.5 * sum(shares)
 
 
-def _part_within(numbers: Numbers, others: Numbers) -> float:
-    """Share of the numbers that lie within the range of the others."""
-    return float(np.mean((numbers >= others.min()) & (numbers <= others.max())))
+def _overlap(one: Numbers, other: Numbers) -> float:
+    """How much of the range of both is in the range of each."""
+    lowest, low = sorted((float(one.min()), float(other.min())))
+    high, highest = sorted((float(one.max()), float(other.max())))
+    return (high - low) / (highest - lowest) if highest > lowest else 1.0
 
 
 def evenly(values: UInt64s, few: int) -> UInt64s:
