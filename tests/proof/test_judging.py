@@ -51,7 +51,7 @@ def _changed(kind: TrialKind, **fields: object) -> dict[TrialKind, list[TrialRun
 def test_a_cause_is_proven_and_said_so() -> None:
     judgement = judged(runs_of())
     assert judgement.finding is ProofFinding.PROVEN and judgement.is_final
-    said = sentence_of(CLAIM, judgement)
+    said = sentence_of(CLAIM, judgement, "cpu_s")
     assert said.startswith("Proven: with `size_window()` forced to 2,731 in the bad run, 98% (")
     assert (
         "of the excess is gone; writing back its own value changes nothing; forcing 0 in the good run makes 95%" in said
@@ -61,7 +61,7 @@ def test_a_cause_is_proven_and_said_so() -> None:
 def test_what_removes_nothing_is_refuted() -> None:
     runs = runs_of({TrialKind.FORCED: (3.0, 3.05, 2.96), TrialKind.REVERSE: (1.0, 1.01, 1.03)})
     assert finding(runs) == (ProofFinding.REFUTED, None)
-    assert sentence_of(CLAIM, judged(runs)).startswith("Refuted: with `size_window()` forced to 2,731")
+    assert sentence_of(CLAIM, judged(runs), "cpu_s").startswith("Refuted: with `size_window()` forced to 2,731")
 
 
 def test_without_its_reverse_it_is_only_supported() -> None:
@@ -85,7 +85,7 @@ def test_a_crash_is_told_at_once() -> None:
     judgement = judged(runs)
     assert judgement.reason is GuardReason.CRASHED and judgement.is_final
     assert (
-        sentence_of(CLAIM, judgement)
+        sentence_of(CLAIM, judgement, "cpu_s")
         == "Not testable: with `size_window()` forced to 2,731 in the bad run, it crashes."
     )
 
@@ -110,7 +110,7 @@ def test_the_input_that_differs_is_a_trigger() -> None:
     becomes_good = _changed(TrialKind.FORCED, output="good", shape="good")
     assert finding(becomes_good) == (ProofFinding.TRIGGER, None)
     assert finding(runs_of(), from_outside=True) == (ProofFinding.TRIGGER, None)
-    assert "not the mistake" in sentence_of(CLAIM, judged(becomes_good))
+    assert "not the mistake" in sentence_of(CLAIM, judged(becomes_good), "cpu_s")
 
 
 def test_other_work_is_no_proof() -> None:
@@ -131,7 +131,7 @@ def test_output_that_differs_from_run_to_run_checks_nothing() -> None:
     }
     judgement = judged(wild)
     assert (judgement.finding, judgement.checked) == (ProofFinding.SUPPORTED, Checked.NOTHING)
-    assert "nothing shows that the same work was done" in sentence_of(CLAIM, judgement)
+    assert "nothing shows that the same work was done" in sentence_of(CLAIM, judgement, "cpu_s")
 
 
 def _first(count: int, runs: dict[TrialKind, list[TrialRun]]) -> dict[TrialKind, list[TrialRun]]:
@@ -178,7 +178,6 @@ def test_other_output_is_told_at_once() -> None:
         ("wall_s", "elapsed time"),
         ("latency_p99_s", "p99 latency"),
         ("peak_bytes", "peak memory"),
-        ("", "cost"),
     ],
 )
 def test_runs_that_do_not_differ_enough_say_in_what(measure: str, named: str) -> None:
@@ -208,7 +207,7 @@ def test_too_small_an_excess_too_few_runs_and_costly_forcing() -> None:
 def test_any_numbers_are_judged_and_put_into_words(values: list[float]) -> None:
     runs = runs_of({kind: tuple(values[3 * n : 3 * n + 3]) for n, kind in enumerate(TrialKind)})
     judgement = judged(runs)
-    assert sentence_of(CLAIM, judgement).endswith(".")
+    assert sentence_of(CLAIM, judgement, "cpu_s").endswith(".")
     if judgement.finding is ProofFinding.PROVEN:
         fast = max(run.amount for kind in (TrialKind.GOOD, TrialKind.FORCED) for run in runs[kind])
         assert fast < min(run.amount for kind in (TrialKind.BAD, TrialKind.SHAM) for run in runs[kind])

@@ -65,7 +65,8 @@ class Search(Generic[_Change]):
             judgement = rounds.judged(is_code=True)
         except NotPutError as error:
             return self.untestable(claim, str(error))
-        return proof_of(claim, judgement, rounds.done, self._trying.measure, sentence_of(claim, judgement))
+        measure = self._trying.measure
+        return proof_of(claim, judgement, rounds.done, measure, sentence_of(claim, judgement, measure))
 
     def is_passed(self, sites: Sequence[ObservedSite]) -> list[bool]:
         """Of each site, whether a bad run passes it, or that cannot be seen."""

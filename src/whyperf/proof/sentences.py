@@ -163,8 +163,8 @@ def was_not_spread(claim: ProofClaim, why: str) -> str:
     return f"the numbers of `{claim.what}`{where} were not spread evenly: {why}."
 
 
-def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str = "") -> str:
-    """`measure`: what the runs are compared by; empty: it is not named."""
+def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str) -> str:
+    """`measure`: what the runs are compared by."""
     shares, words = judgement.shares, _words(claim)
     if judgement.finding is ProofFinding.NOT_TESTABLE:
         assert judgement.reason is not None
@@ -172,7 +172,7 @@ def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str = "")
             forced=words.forced,
             own=words.own,
             other=words.other,
-            measure=measure_name(measure) if measure else "cost",
+            measure=measure_name(measure),
             sham=in_percent(shares.sham) if shares else "",
             removed=in_percent(shares.removed) if shares else "",
         )
