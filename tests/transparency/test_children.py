@@ -84,7 +84,7 @@ def test_scripts_and_shells_are_followed_through_their_interpreter(
 
 
 def test_environment_is_printed_unchanged(tmp_path: Path, recording: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "ODD": "a=b", "EMPTY": ""}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "ODD": "a=b", "EMPTY": ""}
     for command in (["env"], ["sh", "-c", "env; export"], ["env", "-i", "A=1", "env"], ["env", "-u", "HOME", "env"]):
         assert watched(command, tmp_path, recording, env=environment).seen == unwatched(command, tmp_path, environment)
 
