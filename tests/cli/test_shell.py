@@ -17,11 +17,11 @@ from whyperf.collect.target.program import Program, Redirection
 from whyperf.collect.target.shell import (
     command_line,
     needs_only_redirections,
-    needs_shell,
     program_name,
     typed,
     without_shell,
 )
+from whyperf.collect.target.shell_syntax import needs_shell
 from whyperf.collect.target.spawn import spawn
 from whyperf.errors import WhyperfError
 

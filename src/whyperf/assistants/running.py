@@ -17,7 +17,8 @@ from whyperf.assistants.jobs import Jobs
 from whyperf.assistants.reading import verdict_sent
 from whyperf.assistants.results import DiagnosisResult, RecordingResult
 from whyperf.assistants.worker import WorkerRequest
-from whyperf.collect.target.shell import SHELL, needs_shell
+from whyperf.collect.target.shell import SHELL
+from whyperf.collect.target.shell_syntax import needs_shell
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import is_recording
 

@@ -18,7 +18,8 @@ from whyperf.ci.state import BenchmarkState
 from whyperf.ci.wording import too_few_pairs
 from whyperf.collect.setup.lifecycle import Measuring, RunOutcome
 from whyperf.collect.target.program import Program, check_followable
-from whyperf.collect.target.shell import command_line, needs_shell, split_words
+from whyperf.collect.target.shell import command_line, split_words
+from whyperf.collect.target.shell_syntax import needs_shell
 from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, last_output

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.collect.architecture import Architecture, this_architecture
+from whyperf.collect.target.shell_syntax import needs_shell
 from whyperf.errors import WhyperfError
 
 _SCRIPT, _ELF = b"#!", b"\x7fELF"  # how files begin
@@ -55,11 +56,18 @@ def find_program(command: Sequence[str], environment: Mapping[str, str], folder:
             unusable = unusable or problem
     if unusable is not None:
         raise unusable
-    if "/" not in name and (folder or Path()).joinpath(name).is_file():
+    if "/" not in name and os.path.isfile((folder or Path()) / name):  # noqa: PTH113 - not there, if too long a name
         here = shlex.join([f"./{name}", *command[1:]])
         raise WhyperfError(
             f"The command {name} is not on the search path, but a file of that name is in this folder.",
             f"whyperf record -- {here}",
+        )
+    if len(command) == 1 and len(name.split()) > 1:
+        words = shlex.join(["sh", "-c", name]) if needs_shell(name) else name
+        raise WhyperfError(
+            f"{name!r} is a whole command line given as one word, and there is no program of that name.",
+            f"whyperf record -- {words}",
+            status=2,
         )
     raise WhyperfError(f"The command {name} was not found.", f"command -v {shlex.quote(name)}")
 

@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from whyperf.collect.target.program import Program, Redirection, find_program
+from whyperf.collect.target.shell_syntax import needs_shell, without_quoted
 from whyperf.errors import WhyperfError
 
-# Variables, pipes, redirections, lists, globs, comments, home folders, leading assignments: outside quotes
-# these mean something to a shell only.
 SHELL = "/bin/sh"
 _EXEC = "exec "
 # A word, with the operator before it if there is one; or standard error sent to where standard output goes.
@@ -21,19 +20,13 @@ _PART = re.compile(
     r"""(?:(?P<both>2>&1)|(?:(?P<operator>0?<|[12]?>>?)\s*)?(?P<word>(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s<>'"\\])+))\s*""",
     re.DOTALL,
 )
-_SYNTAX = re.compile(r"[$`|&;<>()*?\[\]{}~#!\n]|^\s*\w+=")
-
-
-def needs_shell(command: str) -> bool:
-    """Whether the command says something that only a shell understands."""
-    return _SYNTAX.search(_without_quoted(command)) is not None
 
 
 def command_line(command: str, environment: Mapping[str, str], folder: Path | None = None) -> Program:
     """The program and arguments that the string means, in `folder`."""
     if needs_shell(command):
         # exec, so that the target and not a shell gets the signals; a list of commands needs the shell to stay.
-        simple = re.search(r"[|&;\n]", _without_quoted(command)) is None and not re.match(r"\s*(\w+=|[({!])", command)
+        simple = re.search(r"[|&;\n]", without_quoted(command)) is None and not re.match(r"\s*(\w+=|[({!])", command)
         return find_program((SHELL, "-c", f"{_EXEC}{command}" if simple else command), environment, folder)
     return find_program(split_words(command), environment, folder)
 
@@ -108,13 +101,3 @@ def split_words(command: str) -> list[str]:
     if not words:
         raise WhyperfError("A command is empty.", 'whyperf compare --good "./tool small" --bad "./tool big"', status=2)
     return words
-
-
-def _without_quoted(command: str) -> str:
-    """The command with quoted text taken out; what a double-quoted string would still expand stays."""
-
-    def keep_expansions(match: re.Match[str]) -> str:
-        text = match.group()
-        return "" if text[0] == "'" or text[0] == "\\" else re.sub(r"\\.|[^$`]", "", text)
-
-    return re.sub(r"'[^']*'|\\.|\"(?:\\.|[^\"\\])*\"", keep_expansions, command, flags=re.DOTALL)
