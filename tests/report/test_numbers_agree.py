@@ -104,7 +104,7 @@ def _check_suspect(one: dict[str, Any], excess: float) -> None:
         assert one["share"] > 0
     # THEN the sentence states what it answers for, or a growth that is as much
     growths = {
-        "own": detail["bad_s"] - detail["good_s"],
+        "own": detail["bad_self_s"] - detail["good_self_s"],
         "inclusive": detail["bad_inclusive_s"] - detail["good_inclusive_s"],
     }
     stated = seconds(detail["charged_s"]) in STATED.findall(one["why"])

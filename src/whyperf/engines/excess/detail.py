@@ -27,8 +27,8 @@ class ExcessDetail(Detail):
     two_builds: bool  # the good runs are of another build that was told to do the same
     new_code: bool  # the good runs' program does not have what it answers for
     code: str  # between two builds: CHANGED, same, or unknown
-    good_s: float  # in its own code
-    bad_s: float
+    good_self_s: float  # in its own code; `good_runs` are what it answers for, which may be in other functions
+    bad_self_s: float
     good_inclusive_s: float  # with what it calls
     bad_inclusive_s: float
     charged_s: float  # of the excess
