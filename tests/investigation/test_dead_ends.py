@@ -28,7 +28,12 @@ def _investigated(verdict: Verdict, binary: Path | None, ends_in: float = 100.0)
     program = find_program(["/bin/true"], os.environ)
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), dict(os.environ))
     return investigate(
-        verdict, subject, lambda _module: binary, ProofBounds(time.monotonic() + ends_in), lambda _what: None
+        verdict,
+        subject,
+        lambda _module: binary,
+        ProofBounds(time.monotonic() + ends_in),
+        lambda _what: None,
+        again="whyperf prove good bad",
     )
 
 
@@ -99,7 +104,8 @@ def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _investigated(verdicts.difference(), Path("/bin/true"))
     assert allowed == [20, 10]
     assert found.notes[-2:] == (
-        "20 runs followed or forced values, and something was left untried. `whyperf prove --most-runs 60` goes on.",
+        "20 runs followed or forced values, and something was left untried. "
+        "`whyperf prove good bad --most-runs 60` tries more.",
         "No value was forced. Its values are the same. There were no runs left to follow one.",
     )
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whyperf.engines.recording_protocol import Recorded
 
 DEFAULT_BUDGET_S = 300.0
+_RECORD_AGAIN = 'whyperf compare --prove "GOOD COMMAND" "BAD COMMAND"'
 
 
 def add_investigating(parser: argparse.ArgumentParser) -> None:
@@ -93,11 +94,11 @@ def _again(manifest: Manifest) -> tuple[Program, Lifecycle]:
     if options is None or not manifest.command:
         raise WhyperfError(
             "These recordings do not say how their program was started, so it cannot be run again.",
-            'whyperf compare --prove "GOOD COMMAND" "BAD COMMAND"',
+            _RECORD_AGAIN,
         )
     usual, folder = Lifecycle(), Path(options.folder)
     if not folder.is_dir():
-        raise WhyperfError(f"{folder}, where the program was started, is not there any more.", f"mkdir -p {folder}")
+        raise WhyperfError(f"{folder}, where the program was started, does not exist any more.", _RECORD_AGAIN)
     lifecycle = Lifecycle(
         ready=options.ready or None,
         ready_timeout_s=usual.ready_timeout_s if options.ready_timeout_s is None else options.ready_timeout_s,
@@ -146,13 +147,20 @@ def investigated(
 ) -> Verdict:
     """The answer's verdict with its cause, as far as that is found before `ends`. `functions`: what was tried first.
     `deep`: with runs under Valgrind where others do not tell."""
-    from whyperf.diagnose.next_command.settled import proven
+    from whyperf.diagnose.next_command.settled import prove, proven
     from whyperf.investigation.investigate import investigate
 
-    good, bad = answer.examined.good, answer.examined.bad
+    bad = answer.examined.bad
+    paths = [one.path for one in answer.examined.good], [one.path for one in bad]
+    options = [
+        *(["--deep"] if deep else []),
+        *(word for file in subject.output_files for word in ("--output-file", file)),
+    ]
     bounds, say = ProofBounds(ends, most_runs, deep), saying(shown, ends)
-    verdict = investigate(answer.verdict, subject, binaries_of(bad), bounds, say, functions=functions)
-    return proven(verdict, [one.path for one in good], [one.path for one in bad])
+    verdict = investigate(
+        answer.verdict, subject, binaries_of(bad), bounds, say, again=prove(*paths, *options), functions=functions
+    )
+    return proven(verdict, *paths)
 
 
 def saying(shown: Steps, ends: float) -> Callable[[str], None]:

@@ -35,7 +35,7 @@ _FOR_VALUES = 0.5  # of the time that is left, where decisions are tried as well
 _RUNS_OF_INPUT = 8  # to see whether a decision is about the input
 _MORE = 3  # times as many runs, to be tried next
 _RAN_OUT = (
-    "{runs} runs followed or forced values, and something was left untried. `whyperf prove --most-runs {more}` goes on."
+    "{runs} runs followed or forced values, and something was left untried. `{again} --most-runs {more}` tries more."
 )
 _DEVICES_AT_RISK = "Forced runs can remove device files: /dev could not be made read-only for them ({why})."
 
@@ -77,10 +77,11 @@ def investigate(
     bounds: ProofBounds,
     say: Say,
     *,
+    again: str,
     functions: tuple[Proof, ...] | None = None,
 ) -> Verdict:
-    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did. `functions`: what
-    `investigate_functions` has found already."""
+    """The verdict with origin, proofs and cause; as it was where nothing leads further than it did. `again`: the
+    command that investigates these recordings. `functions`: what `investigate_functions` has found already."""
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
@@ -113,7 +114,7 @@ def investigate(
         verdict = replace(verdict, notes=(*verdict.notes, so_far.forbidden))
     of_decisions = [one for one in (so_far.decisions_forced, so_far.decisions_note) if one]
     if so_far.ran_out and not (best is not None and best.is_proven):
-        note = _RAN_OUT.format(runs=so_far.runs, more=_MORE * bounds.runs)
+        note = _RAN_OUT.format(runs=so_far.runs, again=again, more=_MORE * bounds.runs)
         verdict = replace(verdict, notes=(*verdict.notes, note))
     if best is None:
         return _without_chain(verdict, so_far.dead_ends, (*decided, *functions), of_decisions)

@@ -36,8 +36,8 @@ def proven(verdict: Verdict, good: Sequence[Path], bad: Sequence[Path]) -> Verdi
     return replace(verdict, next_command=open_page(good, bad))
 
 
-def prove(good: Sequence[Path], bad: Sequence[Path]) -> str:
-    return shlex.join(["whyperf", "prove", *_named(good, bad)])
+def prove(good: Sequence[Path], bad: Sequence[Path], *options: str | Path) -> str:
+    return shlex.join(["whyperf", "prove", *_named(good, bad), *map(str, options)])
 
 
 def open_page(good: Sequence[Path], bad: Sequence[Path]) -> str:
