@@ -52,6 +52,13 @@ def test_where_a_program_computes_they_tell_the_layer():
     assert first.why.endswith("The cause is internal: main binary.")
 
 
+def test_where_a_program_waits_its_code_is_not_called_the_cause():
+    verdict = diagnose(waiting(5), waiting(400))
+    told = [suspect.why for suspect in verdict.suspects]
+    assert any("The wait is in mod_plug.so, a plug-in." in why for why in told), told
+    assert not any("The cause is" in why for why in told)
+
+
 def test_cpu_time_of_threads_beside_is_said_to_be_in_no_context():
     # GIVEN three threads that each compute for 1.9 s more, side by side
     verdict = diagnose(computing("main crunch", 100, beside=2), computing("main crunch", 2000, beside=2))

@@ -73,3 +73,18 @@ def test_a_signal_that_was_left_out_says_what_was_skipped() -> None:
     one = findings(find_causes(signalled(forgotten=True).made(), [signalled(forgotten=False).made()]))[0]
     assert one.function.name == "on_error"
     assert "did not reach" in one.why and "publish" in one.why
+
+
+def _polling(sleeps: int) -> Script:
+    script = Script()
+    for number in range(sleeps):
+        begin = 10 + number * 101
+        script.asleep("main", begin, begin + 100, "nanosleep", ["main", "until_free", "libc:usleep"], by="timer",
+                      returns=0)  # fmt: skip
+    script.busy("main", 10 + sleeps * 101, 20 + sleeps * 101, ["main", "work"])
+    return script
+
+
+def test_a_poll_is_as_many_waits_as_it_has_sleeps() -> None:
+    one = findings(find_causes(_polling(20).made(), [_polling(0).made()]))[0]
+    assert "stalled for 2.02 s in 20 waits in a row; there is no such wait" in one.why

@@ -53,7 +53,7 @@ def test_a_sleep_in_a_plug_in_is_the_plug_ins():
     assert (first.pattern, first.detail.layer.value, first.detail.external) == ("external", "plug-in", True)
     assert first.path == ("main", "serve", "filter")
     assert "sleeps for 195 ms more per run (clock_nanosleep)" in first.why
-    assert "mod_plug.so is a plug-in" in first.why
+    assert "The wait is in mod_plug.so, a plug-in." in first.why
     assert first.detail.waits[0].kind == "sleep"
     assert first.detail.latency_s.conservative == pytest.approx([0.005, 0.2], rel=0.02)
 

@@ -86,7 +86,9 @@ def stalled(graph: Graph, anomaly: Anomaly) -> str:
         caller = int(graph.trace.stacks.parent[graph.trace.events.site[put]])
         by = f"{who(graph, int(graph.trace.events.thread[put]))}{place(graph, caller)}"
         return f"A task ({queue}) queued by {by} waited {lasted} until {who(graph, anomaly.thread)} ran it"
-    return f"{who(graph, anomaly.thread)} stalled for {lasted} in one {what(anomaly)}"
+    sleeps = graph.wait(anomaly.wait).sleeps if anomaly.wait >= 0 else 0
+    within = f"{sleeps:,} waits in a row" if sleeps > 1 else f"one {what(anomaly)}"
+    return f"{who(graph, anomaly.thread)} stalled for {lasted} in {within}"
 
 
 def what(anomaly: Anomaly) -> str:

@@ -20,7 +20,7 @@ _ARTICLES = {
 
 
 def sentence(unit: Unit, module: str, layer: Layer, account: LatencyAccount) -> str:
-    return f"{_what(unit, account)} {where(module, layer)}"
+    return f"{_what(unit, account)} {_place(module, layer) if _waits(account) else where(module, layer)}"
 
 
 def amount(value: float, unit: Unit) -> str:
@@ -36,13 +36,19 @@ def _what(unit: Unit, account: LatencyAccount) -> str:
     gain = bad.total - good.total
     compared = f"{amount(good.total, unit)} became {amount(bad.total, unit)}"
     added = f"{amount(gain, unit)} more {per(unit)}"
-    if bad.running - good.running >= _MOSTLY * gain or not account.waited_for:
+    if not _waits(account):
         return f"It runs {added}: {compared}."
     longest = account.waited_for[0]
     about = [system_call_name(longest.call)] if longest.call >= 0 else []
     about += [f"with {account.other_side}"] if account.other_side else []
     inside = f" ({', '.join(about)})" if about else ""
     return f"It {longest.kind.words} {added}{inside}: {compared}, {_times(longest, unit)}."
+
+
+def _waits(account: LatencyAccount) -> bool:
+    """Whether the added time went into waiting."""
+    good, bad = account.good, account.bad
+    return bad.running - good.running < _MOSTLY * (bad.total - good.total) and bool(account.waited_for)
 
 
 def _times(waited: WaitedFor, unit: Unit) -> str:
@@ -64,6 +70,7 @@ def _count(count: float) -> str:
 
 
 def where(module: str, layer: Layer) -> str:
+    """Whose code it is that runs longer."""
     if layer is Layer.MAIN:
         return "The cause is internal: main binary."
     if layer is Layer.UNKNOWN:
@@ -71,3 +78,12 @@ def where(module: str, layer: Layer) -> str:
     kind = "external" if layer.external else "internal"
     named = _ARTICLES[layer] if layer is Layer.KERNEL else f"{module} is {_ARTICLES[layer]}"
     return f"The cause is {kind}: {named}."
+
+
+def _place(module: str, layer: Layer) -> str:
+    """Whose code it is that waits: the cause may be in what it waits for."""
+    if layer is Layer.UNKNOWN:
+        return "It belongs to no known module."
+    if layer in (Layer.MAIN, Layer.KERNEL):
+        return f"The wait is in the {'main binary' if layer is Layer.MAIN else 'kernel'}."
+    return f"The wait is in {module}, {_ARTICLES[layer]}."
