@@ -9,13 +9,15 @@ import gc
 import importlib
 import keyword
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from whyperf.cli.remarks import speak_unheard
-from whyperf.errors import WhyperfError
+from whyperf.errors import WhyperfError, no_permission
 from whyperf.version import __version__
 
 # Name and one line of help here, so that `whyperf --help` need not load what a command needs.
@@ -68,6 +70,11 @@ class Command(Protocol):
 class _Parser(argparse.ArgumentParser):
     """Says in one sentence what is wrong, without the whole usage before it."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # `--budget -5s` is a wrong time, not a budget without one and then an option.
+        self._negative_number_matcher = re.compile(r"-\.?\d")
+
     def error(self, message: str) -> NoReturn:
         _, unrecognized, words = message.partition("unrecognized arguments: ")
         options = [option for option in self._option_string_actions if option.startswith("--")]
@@ -100,8 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except WhyperfError as error:
-        # A mistake on the command line must not look to `git bisect run` like a bad commit.
-        return 128 if _say(error) == 2 and "--bisect-exit" in arguments else error.status
+        return _say(error, arguments)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -110,15 +116,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
             _discard_output()
-            return _say(WhyperfError(f"The output cannot be written: {error.strerror}.", "df -h ."))
+            return _say(WhyperfError(f"The output cannot be written: {error.strerror}.", "df -h ."), arguments)
         if os.environ.get("WHYPERF_DEBUG"):
             raise
-        again = "WHYPERF_DEBUG=1 whyperf " + " ".join(arguments)
-        return _say(
-            WhyperfError(
-                f"This is a mistake in whyperf ({type(error).__name__}): please report what this prints.", again
-            )
-        )
+        return _say(_told(error, arguments), arguments)
+
+
+def _told(error: Exception, arguments: Sequence[str]) -> WhyperfError:
+    """What no command expects: a path that this user may not use, a current folder that was removed, or a mistake of
+    ours."""
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return no_permission(error)
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return WhyperfError("The current folder does not exist any more.", "cd")
+    again = f"WHYPERF_DEBUG=1 whyperf {shlex.join(arguments)}"
+    return WhyperfError(
+        f"This is a mistake in whyperf ({type(error).__name__}): please report what this prints.", again
+    )
 
 
 def _discard_output() -> None:
@@ -182,14 +196,15 @@ def parser_for(name: str, command: Command) -> argparse.ArgumentParser:
     return parser
 
 
-def _say(error: WhyperfError) -> int:
+def _say(error: WhyperfError, arguments: Sequence[str]) -> int:
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError):
         print(f"whyperf: {error.sentence}", file=sys.stderr)
         if error.next_command:
             print(f"  try: {error.next_command}", file=sys.stderr)
-    return error.status
+    # An error must not look to `git bisect run` like a bad commit.
+    return 128 if error.status in (1, 2) and "--bisect-exit" in arguments else error.status
 
 
 def _open_standard_streams() -> None:

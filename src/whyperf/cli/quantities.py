@@ -10,20 +10,23 @@ from whyperf.typed_quantities import typed_seconds, typed_signal
 
 _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SMALLEST_RECORDING = 1 << 20
+_TIMES = "500ms, 30s, 2m or 1h"
 
 
 def duration(text: str) -> float:
     """Seconds: 30, 30s, 500ms, 2m, 1h."""
     seconds = typed_seconds(text)
+    if seconds is None and typed_seconds(text.strip().removeprefix("-")) is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} is negative: type {_TIMES}")
     if seconds is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time: type 500ms, 30s, 2m or 1h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: type {_TIMES}")
     return seconds
 
 
 def positive_duration(text: str) -> float:
     seconds = duration(text)
     if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time at all: type 500ms, 30s, 2m or 1h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not more than zero: type {_TIMES}")
     return seconds
 
 

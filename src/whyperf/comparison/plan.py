@@ -13,7 +13,7 @@ from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
 from whyperf.collect.target.program import Program
 from whyperf.collect.target.shell import program_name
 from whyperf.comparison.alternation import Side
-from whyperf.errors import WhyperfError
+from whyperf.errors import WhyperfError, not_created
 
 
 @dataclass(frozen=True)
@@ -52,5 +52,4 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        parent = shlex.quote(str(folder.parent))
-        raise WhyperfError(f"{folder} cannot be created: {error.strerror}.", f"mkdir -p {parent}") from None
+        raise not_created(folder, error) from None

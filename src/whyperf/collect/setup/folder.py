@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from whyperf.errors import WhyperfError
+from whyperf.errors import WhyperfError, not_created
 from whyperf.recording.layout import LOCK, RAW, is_being_written
 
 
@@ -43,7 +43,6 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
     """Makes exactly `path`; replaces a recording only when forced, and anything else never."""
     if path.exists() or path.is_symlink():
         _make_room(path, force)
-    quoted = shlex.quote(str(path.parent))
     made = False
     try:
         path.mkdir(mode=0o700)
@@ -55,9 +54,7 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
     except OSError as error:
         if made:
             shutil.rmtree(path, ignore_errors=True)
-        if isinstance(error, FileNotFoundError) and not path.parent.exists():
-            raise WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}") from None
-        raise WhyperfError(f"{path} cannot be created: {error.strerror}.", f"ls -ld {quoted}; df -h {quoted}") from None
+        raise not_created(path, error) from None
     return RecordingFolder(path, lock)
 
 
