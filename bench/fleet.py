@@ -25,7 +25,7 @@ from tests.diagnose.dask import OwnCluster
 
 from bench.tool import record, whyperf_command
 from whyperf.cli.demo import BAD_ARGUMENT, GOOD_ARGUMENT, build
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
 
 _ANSWERS = {0, 3, 4}
 _RUNS = 2  # of each kind that are really recorded

@@ -19,7 +19,7 @@ from bench.fleet import make_fleet, measured, record_runs
 from bench.soak.result import Result
 from bench.soak.surroundings import Surroundings
 from bench.tool import whyperf_command
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
 
 _KILLS, _FEWEST = 50, 6
 _FLEET = 12

@@ -20,7 +20,7 @@ from bench.soak.memory import MemoryWatch
 from bench.soak.result import Result
 from bench.soak.surroundings import POLITELY, Surroundings
 from bench.tool import whyperf_command
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
 
 _HALF_AN_HOUR_S = 1800.0
 _RECORDINGS, _FEWEST = 100, 8

@@ -25,8 +25,9 @@ from whyperf.diagnose.diagnosis import examine
 from whyperf.diagnose.engine_claims.values import Method
 from whyperf.diagnose.recording_kinds import are_deep, parted
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
-from whyperf.errors import WhyperfError
-from whyperf.recording.layout import compared_in
+from whyperf.errors import not_created
+from whyperf.recording.compared import compared_in
+from whyperf.recording.distinct import refuse_same
 from whyperf.recording.safe_files.limits import MOST_ROWS
 from whyperf.recording.sealed.reader import Recording
 from whyperf.recording.symptom import parse_symptom
@@ -78,7 +79,7 @@ class Answer:
         try:
             target.write_text(self.to_html(), encoding="utf-8")
         except OSError as error:
-            raise WhyperfError(f"{target} cannot be written: {error.strerror}.", f"mkdir -p {target.parent}") from None
+            raise not_created(target, error) from None
         return target
 
     def __str__(self) -> str:
@@ -107,6 +108,7 @@ def diagnose(good: Paths, bad: Paths, *, method: str = "sound", symptom: str | N
     recordings shall explain, as `--symptom` takes it.
     """
     sides = list(_recordings(good)), list(_recordings(bad))
+    refuse_same(*([one.path for one in side] for side in sides))
     if are_deep([*sides[0], *sides[1]]):
         from whyperf.diagnose.relations import examine_deep  # compiled code, for those few who have counted
 

@@ -82,6 +82,7 @@ def recording_of_true(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def recorded(recording_of_true: Path, tmp_path: Path) -> Path:
     shutil.copytree(recording_of_true, tmp_path / "rec")
+    shutil.copytree(recording_of_true, tmp_path / "twin")
     return tmp_path / "rec"
 
 
@@ -93,7 +94,7 @@ def test_a_sealed_recording_is_opened_without_what_reads_programs(recorded: Path
     assert subprocess.run([sys.executable, "-c", check, recorded], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("command", ["info rec", "diagnose rec rec"])
+@pytest.mark.parametrize("command", ["info rec", "diagnose rec twin"])
 def test_a_reader_that_goes_ends_reports_quietly(recorded: Path, command: str) -> None:
     # GIVEN a reader that closes the pipe before anything is written
     script = f"{sys.executable} -m whyperf {command} | true; exit ${{PIPESTATUS[0]}}"
@@ -105,7 +106,7 @@ def test_a_reader_that_goes_ends_reports_quietly(recorded: Path, command: str) -
 @pytest.mark.parametrize("printed", ["", "--json - --perfetto perfetto.json", "--perfetto - --json verdict.json"])
 def test_a_reader_that_goes_costs_no_file(recorded: Path, printed: str) -> None:
     # GIVEN a diagnosis that writes a page, and files of those outputs that it does not print
-    script = f"{sys.executable} -m whyperf diagnose rec rec --html page.html {printed} | true; exit ${{PIPESTATUS[0]}}"
+    script = f"{sys.executable} -m whyperf diagnose rec twin --html page.html {printed} | true; exit ${{PIPESTATUS[0]}}"
     # WHEN nobody reads what it prints
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
     # THEN they are all there
@@ -143,12 +144,37 @@ def test_a_comparison_goes_on_when_nobody_follows_its_progress(tmp_path: Path) -
 
 
 def test_closed_standard_error_puts_no_remark_into_the_output(recorded: Path) -> None:
-    script = f"{sys.executable} -m whyperf diagnose rec rec --json - --html page.html 2>&-"
+    script = f"{sys.executable} -m whyperf diagnose rec twin --json - --html page.html 2>&-"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)
     assert json.loads(done.stdout)["format"] == 1
 
 
-@pytest.mark.parametrize("command", ["info rec", "info rec --json", "diagnose rec rec"])
+def test_the_page_can_be_printed(whyperf: Whyperf, recorded: Path) -> None:
+    done = whyperf("diagnose", "rec", "twin", "--html", "-", "--json", "verdict.json")
+    assert done.stdout.startswith("<!doctype html>") and done.stdout.rstrip().endswith("</html>")
+    assert "the page is" not in done.stderr
+    assert (recorded.parent / "verdict.json").exists() and not (recorded.parent / "-").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "how"),
+    [
+        ("diagnose rec rec", "as a good and as a bad recording"),
+        ("diagnose rec ./twin/../rec", "as a good and as a bad recording"),
+        ("diagnose rec link", "as a good and as a bad recording"),
+        ("diagnose --good rec rec --bad twin", "twice"),
+        ("view --good twin --bad rec link", "twice"),
+        ("prove rec rec", "as a good and as a bad recording"),
+        ("origin rec rec --line a.c:1", "as a good and as a bad recording"),
+    ],
+)
+def test_the_same_recording_is_not_compared_with_itself(whyperf: Whyperf, recorded: Path, words: str, how: str) -> None:
+    (recorded.parent / "link").symlink_to(recorded)
+    done = whyperf(*words.split())
+    assert f" is named {how}: compare runs with other runs." in sentence(done, 2)
+
+
+@pytest.mark.parametrize("command", ["info rec", "info rec --json", "diagnose rec twin"])
 def test_output_that_cannot_be_written_is_a_sentence(recorded: Path, command: str) -> None:
     script = f"{sys.executable} -m whyperf {command} > /dev/full"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=recorded.parent, check=False)

@@ -18,6 +18,7 @@ import pytest
 from tests.cli.conftest import Whyperf
 from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
+from whyperf.recording.compared import COMPARED
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
 
@@ -58,6 +59,8 @@ def test_of_a_program_that_fails_no_more_runs_are_asked_for(whyperf: Whyperf, tm
     done = whyperf("compare", "true", "false 'a b'", "--runs", "2", "-o", str(tmp_path / "failing"))
     assert done.returncode in (3, 4), done.stderr
     assert _next(done.stdout) == "false 'a b'"
+    # AND the report says why
+    assert "No bad run ended with status 0: run the command alone to see why." in done.stdout
 
 
 def test_commands_with_redirections_come_back_as_they_were_typed(whyperf: Whyperf, batches: Path) -> None:
@@ -107,5 +110,5 @@ def test_an_interrupted_further_pass_leaves_the_verdict_of_the_runs_before(batch
     assert "CPU time" in shown and "(3+3 runs)" in shown and "batches.c" in shown
     assert "the recordings are in out" in said
     kept = sorted(path.name for path in (batches / "out").iterdir())
-    assert kept == sorted(f"{side}-{number}" for side in ("good", "bad") for number in (1, 2, 3))
+    assert kept == sorted([COMPARED, *(f"{side}-{number}" for side in ("good", "bad") for number in (1, 2, 3))])
     assert _next(shown) == "whyperf prove out"

@@ -19,8 +19,9 @@ from whyperf.assistants.jobs import Jobs, Report
 from whyperf.assistants.reply import Reply
 from whyperf.assistants.results import Recordings
 from whyperf.assistants.worker import WorkerRequest
-from whyperf.errors import WhyperfError
-from whyperf.recording.layout import compared_in
+from whyperf.errors import WhyperfError, no_permission
+from whyperf.recording.compared import compared_in
+from whyperf.recording.distinct import refuse_same
 from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.report.printable import printable
 
@@ -49,8 +50,16 @@ def mistakes_told() -> Iterator[None]:
     try:
         yield
     except WhyperfError as error:
-        advice = f" In a terminal: {error.next_command}" if error.next_command else ""
-        raise ToolError(printable(f"{error.sentence}{advice}")) from None
+        raise _told(error) from None
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        raise _told(no_permission(error)) from None
+
+
+def _told(error: WhyperfError) -> ToolError:
+    advice = f" In a terminal: {error.next_command}" if error.next_command else ""
+    return ToolError(printable(f"{error.sentence}{advice}"))
 
 
 def sent(reply: Reply) -> CallToolResult:
@@ -77,7 +86,9 @@ def recordings_named(
             return Recordings(_checked(folders, sides[0]), _checked(folders, sides[1]), str(path))
         return Recordings([], [str(path)], str(path))
     if folder is None and good and bad:
-        return Recordings(_checked(folders, good), _checked(folders, bad), None)
+        named = _checked(folders, good), _checked(folders, bad)
+        refuse_same(*(map(Path, side) for side in named))
+        return Recordings(*named, None)
     raise WhyperfError("Give `folder`, or both `good` and `bad`.", status=2)
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.diagnose import check_page, exit_status, write_page, write_text
+from whyperf.cli.diagnose import check_outputs, exit_status, is_printed, page_of, write_text
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.progress import progress
 from whyperf.cli.quantities import count, positive_duration
@@ -68,7 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write every commit's probability and the verdicts as JSON; - prints it"
     )
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write the last verdict and its evidence as one page")
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        type=Path,
+        help="write the last verdict and its evidence as one page; - prints it instead of the report",
+    )
     parser.add_argument("--top", metavar="N", type=count, default=10, help="suspects to show (default 10)")
     add_lifecycle(parser)
     add_measuring(parser)
@@ -80,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not command_of(args):
         raise WhyperfError("What shall be run? The command comes after --.", "whyperf bisect --help", status=2)
-    check_page(args.html)
+    check_outputs(args)
     plan = _plan(args)
     with progress() as shown:
         commits, bisection = _start(args, plan, shown)
@@ -170,10 +175,10 @@ def _present(found: Searched, ends: JudgedPair, judged: JudgedPair | None, args:
 
     verdict = None if judged is None else _told(judged)
     if args.html is not None and judged is not None:
-        write_page(judged.verdict, judged.examined, args.html)
+        write_text(args.html, page_of(judged.verdict, judged.examined), "whyperf view GOOD BAD")
     if args.json is not None:
         write_text(args.json, to_json(found, _told(ends), verdict), "whyperf bisect ... --json -")
-    if args.json != "-":
+    if not is_printed(args.json) and not (judged is not None and is_printed(args.html)):
         print("\n".join(sentences(found, judged)))
         if verdict is not None:
             print()

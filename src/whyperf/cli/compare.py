@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from whyperf.cli.benchmark_options import add_benchmarks, check_benchmarks
 from whyperf.cli.counts_options import add_counting_runs, check_counting_runs
 from whyperf.cli.deep_options import add_deep, check_deep, symptom_of
-from whyperf.cli.diagnose import UNTOLD, add_presentation, check_page, judged
+from whyperf.cli.diagnose import UNTOLD, add_presentation, check_outputs, judged, kept
 from whyperf.cli.further_passes import First, FurtherPasses, add_budget, check_going_on
 from whyperf.cli.lifecycle_options import add_lifecycle, add_measuring, lifecycle_of, measuring_of
 from whyperf.cli.memory_options import add_memory, check_memory, with_memory
@@ -45,6 +45,7 @@ from whyperf.comparison.pairs import record_pairs
 from whyperf.comparison.plan import ComparisonPlan, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
 from whyperf.optional import has_numba, no_numba
+from whyperf.recording.compared import forget
 
 if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
@@ -133,7 +134,7 @@ def _compare(args: argparse.Namespace) -> int:
     check_memory(args, "whyperf compare --memory --good COMMAND --bad COMMAND")
     check_trace(args, _EXAMPLE)
     check_going_on(args)
-    check_page(args.html, is_opened=args.open)
+    check_outputs(args)
     programs, compared = check_out_both(args) if args.rev else (None, None)
     with tempfile.TemporaryDirectory(prefix="whyperf-") as scratch:
         plan = plan_of(args, programs)
@@ -170,6 +171,7 @@ def record_and_diagnose(
     plan: ComparisonPlan, args: argparse.Namespace, outcomes: Outcomes, compared: ComparedCommits | None = None
 ) -> int:
     began = time.monotonic()
+    forget(plan.folder)
     with progress() as shown:
         recorded = record_pairs(plan, outcomes, shown)
     first_pairs, took = len(outcomes[Side.GOOD]), time.monotonic() - began
@@ -182,7 +184,12 @@ def record_and_diagnose(
         answer = replace(answer, verdict=of_revisions(answer.verdict, answer.step, args, compared, manifests))
     answer = replace(answer, verdict=_if_it_fails(answer.verdict, plan, outcomes))
     notes = [*few_pairs(plan, first_pairs, took), *remarks(outcomes)]
-    return answer.with_remarks(warnings=endings(outcomes), notes=notes).present(args, compared)
+    answer = answer.with_remarks(warnings=endings(outcomes), notes=notes)
+    if compared is not None:
+        from whyperf.revisions.suspects import with_history
+
+        answer = replace(answer, verdict=with_history(answer.verdict, compared, answer.examined.bad))
+    return kept(answer, plan.folder, args).present(args, compared)
 
 
 def _if_it_fails(verdict: Verdict, plan: ComparisonPlan, outcomes: Outcomes) -> Verdict:
@@ -191,7 +198,8 @@ def _if_it_fails(verdict: Verdict, plan: ComparisonPlan, outcomes: Outcomes) -> 
     side = failing_side(outcomes)
     if verdict.kind.value not in ("none", "insufficient") or side is None:
         return verdict
-    return replace(verdict, next_command=typed(plan.programs[side].command))
+    note = f"No {side.value} run ended with status 0: run the command alone to see why."
+    return replace(verdict, next_command=typed(plan.programs[side].command), notes=(*verdict.notes, note))
 
 
 def _record_deeply(
@@ -203,6 +211,7 @@ def _record_deeply(
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
     make_folder(plan.folder)
+    forget(plan.folder)
     deep = DeepPlan(
         plan.programs,
         plan.lifecycles,

@@ -67,6 +67,10 @@ def compare_deep(
         verdict, examined = _Phases(plan, outcomes, shown).verdict()
     said = tuple(dict.fromkeys([*notes, *remarks(outcomes), *verdict.notes]))
     verdict = replace(verdict, notes=said, warnings=tuple(endings(outcomes)))
+    if compared is not None:
+        from whyperf.revisions.suspects import with_history
+
+        verdict = with_history(verdict, compared, examined.bad)
     return present(verdict, examined, args, compared=compared)
 
 

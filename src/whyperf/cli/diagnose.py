@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ from whyperf.cli.quantities import count, duration
 from whyperf.cli.symptom_from import costliest, known_in
 from whyperf.cli.workers import add_workers, executor_for, refuse_cluster
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
+from whyperf.recording.distinct import refuse_same
 
 if TYPE_CHECKING:
     from whyperf.diagnose.diagnosis import Diagnosis
@@ -51,6 +53,8 @@ exit status: 0 a difference was found, 3 none (or merely more work), 4 not enoug
 
 _STATUS = {"difference": 0, "none": 3, "more-work": 3, "insufficient": 4}
 _TOO_SLOW = 5
+_STANDARD_OUTPUT = "-"
+_USUAL_METHOD = "sound"
 UNTOLD = 125  # to `git bisect run`
 _SAME_WORK = {None: None, "yes": True, "no": False}
 
@@ -97,7 +101,10 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     """Options of every command that ends in a verdict."""
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - prints it instead of the report")
     parser.add_argument(
-        "--html", metavar="FILE", type=Path, help="write the verdict and its evidence as one page, to open in a browser"
+        "--html",
+        metavar="FILE",
+        type=Path,
+        help="write the verdict and its evidence as one page, to open in a browser; - prints it instead of the report",
     )
     add_open(parser)
     parser.add_argument(
@@ -113,7 +120,7 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         choices=["sound", "paper"],
-        default="sound",
+        default=_USUAL_METHOD,
         help="our tests (default), or as published: vProf's calibration of values, IntroPerf's ranking of contexts",
     )
     parser.add_argument(
@@ -126,18 +133,13 @@ def add_presentation(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     choose_page(args)
-    check_page(args.html, is_opened=args.open)
+    check_outputs(args)
     if args.slow_requests is not None:
         return _slow_requests(args.slow_requests, args)
     if len(args.recordings) == 1 and not args.good and not args.bad and not any(compared_in(Path(args.recordings[0]))):
         return _stalled_alone(Path(args.recordings[0]), args)
     good, bad = sides(args)
-    return conclude(good, bad, args)
-
-
-def conclude(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) -> int:
-    """Diagnoses recordings and presents the verdict."""
-    return judged(good, bad, args).present(args)
+    return as_kept(judged(good, bad, args), args).present(args)
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ class ShownVerdict:
 
     verdict: Verdict
     examined: Examined
+    recordings: tuple[Sequence[Path], Sequence[Path]] = ((), ())  # good and bad ones that it is of
     explanations: Sequence[Explanation] = ()
     step: NextStep | None = None  # which recordings would settle what is still open
 
@@ -194,7 +197,45 @@ def judged(good: Sequence[Path], bad: Sequence[Path], args: argparse.Namespace) 
     examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
     explanations = [] if args.explain is None else _explained(diagnosis, args.explain)
     verdict = typed_here(diagnosis.verdict, sampled.bad[0].manifest)
-    return ShownVerdict(verdict, examined, explanations, diagnosis.step)
+    return ShownVerdict(verdict, examined, (good, bad), explanations, diagnosis.step)
+
+
+def as_kept(answer: ShownVerdict, args: argparse.Namespace) -> ShownVerdict:
+    """With the verdict that `compare` or `prove` kept, if the folder of these recordings has one: it knows what runs
+    showed that are over."""
+    folder = compared_folder(args)
+    if folder is None or not judges_as_usual(args):
+        return answer
+    from whyperf.report.kept_verdict import kept_verdict
+
+    verdict = kept_verdict(folder, answer.recordings, max_rows=args.max_rows)
+    return answer if verdict is None else replace(answer, verdict=typed_here(verdict, answer.examined.bad[0].manifest))
+
+
+def kept(answer: ShownVerdict, folder: Path | None, args: argparse.Namespace) -> ShownVerdict:
+    """The answer, kept for reports of the folder that `compare` made. One that cannot be kept is shown all the same."""
+    from whyperf.recording.safe_files.limits import MOST_ROWS
+    from whyperf.report.kept_verdict import keep_verdict
+
+    if folder is None or not judges_as_usual(args):
+        return answer
+    max_rows = getattr(args, "max_rows", MOST_ROWS)
+    with contextlib.suppress(OSError):
+        return replace(answer, verdict=keep_verdict(folder, answer.recordings, answer.verdict, max_rows=max_rows))
+    return answer
+
+
+def compared_folder(args: argparse.Namespace) -> Path | None:
+    """The folder that `compare` made, if that is what `add_sides`' arguments name."""
+    only = Path(args.recordings[0]) if len(args.recordings) == 1 and not args.good and not args.bad else None
+    return only if only is not None and all(compared_in(only)) else None
+
+
+def judges_as_usual(args: argparse.Namespace) -> bool:
+    """Whether no option makes the verdict another one than that of the recordings alone."""
+    other = ("no_values", "same_work", "stack_events", "at", "thread", "symptom", "symptom_from", "plan")
+    usual = getattr(args, "method", _USUAL_METHOD) == _USUAL_METHOD
+    return usual and not any(getattr(args, name, None) for name in other)
 
 
 def _explained(diagnosis: Diagnosis, function: str) -> Sequence[Explanation]:
@@ -221,7 +262,8 @@ def _judged_deep(good: Sequence[Recording], bad: Sequence[Recording], args: argp
     verdict = examine_deep(good, bad, symptom)
     if args.plan is not None:
         _write_plan(args.plan, good, bad, symptom)
-    return ShownVerdict(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad))
+    recordings = [one.path for one in good], [one.path for one in bad]
+    return ShownVerdict(replace(verdict, notes=(*notes, *verdict.notes)), Examined(good, bad), recordings)
 
 
 def _stalled_alone(path: Path, args: argparse.Namespace) -> int:
@@ -309,21 +351,18 @@ def present(
     explanations: Sequence[Explanation] = (),
     compared: ComparedCommits | None = None,
 ) -> int:
-    """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for.
+    """Shows the verdict as `add_presentation`'s options ask for, and returns the exit status it stands for. `compared`:
+    the revisions that were recorded.
 
     Files come first: whoever reads the report may be gone before its end.
     """
-    if compared is not None:
-        from whyperf.revisions.suspects import with_history
-
-        verdict = with_history(verdict, compared, examined.bad)
+    texts = list[tuple[str | Path, str, str]]()
     if args.html is not None:
-        write_page(verdict, examined, args.html)
+        texts.append((args.html, page_of(verdict, examined), "whyperf view GOOD BAD"))
     if compared is not None:
         from whyperf.revisions.suspects import with_short_paths
 
         verdict = with_short_paths(verdict, compared)  # by which the page would not find the source
-    texts = list[tuple[str, str, str]]()
     if args.json is not None:
         from whyperf.report.json import to_json
 
@@ -332,13 +371,13 @@ def present(
         from whyperf.report.chrome import to_chrome
 
         texts.append((args.perfetto, to_chrome(verdict), "whyperf diagnose ... --perfetto -"))
-    for target, text, instead in sorted(texts, key=lambda written: written[0] == "-"):
+    for target, text, instead in sorted(texts, key=lambda written: is_printed(written[0])):
         write_text(target, text, instead)
-    if "-" not in (args.json, args.perfetto):
+    if not any(is_printed(target) for target, _, _ in texts):
         from whyperf.report.terminal import show
 
         show(verdict, explanations, **({} if args.top is None else {"top": args.top}))
-    if args.html is not None:
+    if args.html is not None and not is_printed(args.html):
         print(f"whyperf: the page is {args.html.absolute().as_uri()}", file=sys.stderr)
     if args.open:
         open_page(args.html)
@@ -374,6 +413,12 @@ def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
 
 def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     """The good and the bad recordings that `add_sides`' arguments name."""
+    good, bad = _named_sides(args)
+    refuse_same(good, bad)
+    return good, bad
+
+
+def _named_sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     named = bool(args.good or args.bad)
     if not named and len(args.recordings) == 2:
         return [Path(args.recordings[0])], [Path(args.recordings[1])]
@@ -391,27 +436,46 @@ def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     )
 
 
-def check_page(path: Path | None, *, is_opened: bool = False) -> None:
-    """Whether the page for `--html` and `--open` can be written in the end."""
-    if path is None and not is_opened:
+def check_outputs(args: argparse.Namespace) -> None:
+    """Whether what is asked for can be written in the end; at most one of it to standard output."""
+    printed = [f"--{name}" for name in ("json", "html", "perfetto") if is_printed(getattr(args, name, None))]
+    if len(printed) > 1:
+        raise WhyperfError(
+            f"{' and '.join(printed)} cannot both go to standard output: write one of them to a file.",
+            f"whyperf diagnose ... {printed[0]} - {printed[1]} FILE",
+            status=2,
+        )
+    if is_printed(getattr(args, "plan", None)):
+        raise WhyperfError("--plan needs the name of a file.", "whyperf diagnose ... --plan plan.json", status=2)
+    is_opened = getattr(args, "open", False)
+    if is_opened and is_printed(args.html):
+        raise WhyperfError(
+            "--open opens a file, and --html - prints the page.", "whyperf diagnose ... --open", status=2
+        )
+    if args.html is None and not is_opened:
         return
     from whyperf.report.html.page import check_installed
 
     check_installed()
-    if path is not None and not path.absolute().parent.is_dir():
-        folder = path.parent
+    if args.html is not None and not args.html.absolute().parent.is_dir():
+        folder = args.html.parent
         raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
 
 
-def write_page(verdict: Verdict, examined: Examined, path: Path) -> None:
+def is_printed(target: str | Path | None) -> bool:
+    """Whether it goes to standard output."""
+    return str(target) == _STANDARD_OUTPUT
+
+
+def page_of(verdict: Verdict, examined: Examined) -> str:
     from whyperf.report.html.build import page_model
     from whyperf.report.html.page import render
 
-    write_text(path, render(page_model(verdict, examined)), "whyperf view GOOD BAD")
+    return render(page_model(verdict, examined))
 
 
 def write_text(target: str | Path, text: str, instead: str) -> None:
-    if target == "-":
+    if is_printed(target):
         sys.stdout.write(text)
         return
     try:

@@ -13,7 +13,7 @@ from whyperf.cli.investigating import add_investigating, binaries_of, check_deep
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
 
 if TYPE_CHECKING:
     from whyperf.engines.recording_protocol import Recorded

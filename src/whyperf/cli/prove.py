@@ -6,7 +6,15 @@ import argparse
 import time
 from dataclasses import replace
 
-from whyperf.cli.diagnose import add_presentation, add_sides, check_page, judged, sides
+from whyperf.cli.diagnose import (
+    add_presentation,
+    add_sides,
+    check_outputs,
+    compared_folder,
+    judged,
+    kept,
+    sides,
+)
 from whyperf.cli.investigating import add_investigating, check_deep_hops, investigated, recorded
 from whyperf.cli.opened_page import choose_page
 from whyperf.cli.opened_recordings import opened
@@ -39,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     choose_page(args)
-    check_page(args.html, is_opened=args.open)
+    check_outputs(args)
     check_deep_hops(args)
     good, bad = sides(args)
     answer = judged(good, bad, args)
@@ -47,4 +55,4 @@ def run(args: argparse.Namespace) -> int:
     ends = time.monotonic() + args.budget
     with progress() as shown:
         verdict = investigated(answer, subject, ends, shown, most_runs=args.most_runs, deep=args.deep)
-    return replace(answer, verdict=verdict).present(args)
+    return kept(replace(answer, verdict=verdict), compared_folder(args), args).present(args)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
+from whyperf.recording.distinct import refuse_same
 from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _sides(paths: Sequence[Path]) -> tuple[list[Recording], list[Recording]]:
         sentence = "--symptom-from takes a folder that compare made, or a good and a bad recording."
         raise WhyperfError(sentence, _AGAIN, status=2)
     good, bad = ([paths[0]], [paths[1]]) if len(paths) == 2 else compared_in(paths[0])
+    refuse_same(good, bad)
     if not good or not bad:
         raise WhyperfError(f"{paths[0]} does not hold good and bad recordings.", _AGAIN)
     return [open_recording(path) for path in good], [open_recording(path) for path in bad]

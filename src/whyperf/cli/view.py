@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyperf.cli.diagnose import add_sides, sides
+from whyperf.cli.diagnose import ShownVerdict, add_sides, as_kept, sides
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.possible_passes import PossibleHere
-from whyperf.recording.layout import compared_in
+from whyperf.recording.compared import compared_in
 
 if TYPE_CHECKING:
     from whyperf.diagnose.verdict import Verdict
@@ -71,14 +71,16 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
 
         verdict = examine_stall(recording)
         return verdict if verdict.suspects else None, Examined([], [recording])
-    good, bad = ([opened(path, args) for path in side] for side in sides(args))
+    named = sides(args)
+    good, bad = ([opened(path, args) for path in side] for side in named)
     if are_deep([*good, *bad]):
         from whyperf.diagnose.relations import examine_deep
 
         return examine_deep(good, bad), Examined(good, bad)
     diagnosis = examine(good, bad, possible=PossibleHere())
     sampled = parted(good, bad).sampled
-    return diagnosis.verdict, Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
+    examined = Examined(sampled.good, sampled.bad, diagnosis.excess, diagnosis.values)
+    return as_kept(ShownVerdict(diagnosis.verdict, examined, named), args).verdict, examined
 
 
 def _port(text: str) -> int:

@@ -13,31 +13,12 @@ RAW = "raw"
 LOCK = "lock"
 START = "start.json"
 OUTPUT = ("stdout", "stderr")  # what `compare` keeps of what a program printed
-_SIDES = ("good", "bad")
 
 
 def is_recording(path: Path) -> bool:
     """Whether the folder looks like a recording to open; `removal` asks for more before it removes one."""
     kept = (path / MANIFEST).is_file() or (path / RAW / START).is_file()
     return path.is_dir() and not path.is_symlink() and kept
-
-
-def compared_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Good and bad recordings in a folder that `whyperf compare` made, in the order of their numbers.
-
-    Of a deep comparison the zooms, or the sketches where it came no further.
-    """
-    for phase in ("", "zoom", "sketch"):
-        good, bad = (_numbered(folder, f"{side}-{phase}".rstrip("-"), first_is_bare=bool(phase)) for side in _SIDES)
-        if good and bad:
-            return good, bad
-    return _numbered(folder, "good"), _numbered(folder, "bad")
-
-
-def _numbered(folder: Path, start: str, *, first_is_bare: bool = False) -> list[Path]:
-    named = [(path.name.removeprefix(f"{start}-"), path) for path in folder.glob(f"{start}-*")]
-    named += [("1", folder / start)] if first_is_bare else []
-    return [path for _, path in sorted((int(n), path) for n, path in named if n.isdecimal() and is_recording(path))]
 
 
 def is_open(path: Path) -> bool:

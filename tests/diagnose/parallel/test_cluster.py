@@ -21,7 +21,8 @@ from whyperf.diagnose.parallel.cluster import Cluster, scheduler_at
 from whyperf.engines.run import Run
 from whyperf.engines.values.compare import compare
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import MANIFEST, compared_in
+from whyperf.recording.compared import compared_in
+from whyperf.recording.layout import MANIFEST
 from whyperf.recording.sealed.reader import Recording
 from whyperf.report.json import to_json
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -79,7 +79,16 @@ def _fit(hint: Any, value: object, where: str) -> Any:
         return {key: _fit(arguments[1], item, f"{where}.{key}") for key, item in value.items()}
     if is_dataclass(hint):
         return from_plain(cast(type, hint), value, where)
-    return _fit_scalar(hint, value, where)
+    fit = _fit_one_of if origin is Literal or issubclass(hint, Enum) else _fit_scalar
+    return fit(hint, value, where)
+
+
+def _fit_one_of(hint: Any, value: object, where: str) -> Any:
+    """A member of an enumeration, or one of the words of a literal."""
+    known = {one: one for one in get_args(hint)} or {member.value: member for member in hint}
+    if not isinstance(value, str | int) or value not in known:
+        raise MisfitError(f"{where} is none of {', '.join(map(str, known))}")
+    return known[value]
 
 
 def _fit_bounded(hint: Any, bounds: Within, value: object, where: str) -> Any:

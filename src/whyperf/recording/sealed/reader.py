@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whyperf.errors import WhyperfError
-from whyperf.recording.layout import MANIFEST, compared_in, is_being_written, is_open
+from whyperf.recording.compared import compared_in
+from whyperf.recording.layout import MANIFEST, is_being_written, is_open
 from whyperf.recording.safe_files.limits import MOST_JSON_BYTES, MOST_ROWS, ROWS_OPTION
 from whyperf.recording.safe_files.regular_files import map_regular, read_regular
 from whyperf.recording.schemas.schema import Column, Kinds
@@ -46,7 +47,7 @@ class Recording:
         self.path, self.max_rows = Path(path), max_rows
         text = _manifest_text(self.path)
         self.manifest: Manifest = manifest_json.load(text, str(self.path))
-        self._manifest_crc32 = zlib.crc32(text)
+        self.manifest_crc32 = zlib.crc32(text)
         self._tables: dict[str, pa.Table] = {}
         self._long_tables: MutableMapping[str, pa.Table] = WeakValueDictionary()
         self._checked: set[str] = set()
@@ -54,7 +55,7 @@ class Recording:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Recordings travel by name: whoever gets one reads it where it is."""
-        return _opened, (self.path.absolute(), self._manifest_crc32, frozenset(self._checked), self.max_rows)
+        return _opened, (self.path.absolute(), self.manifest_crc32, frozenset(self._checked), self.max_rows)
 
     def __repr__(self) -> str:
         return f"<Recording {self.path}: {' '.join(self.manifest.command)}>"
@@ -178,7 +179,7 @@ def _opened(path: Path, manifest_crc32: int, checked: frozenset[str], max_rows: 
             f"ls {shlex.quote(str(path))}",
         )
     recording = Recording(path, max_rows=max_rows)
-    if recording._manifest_crc32 != manifest_crc32:
+    if recording.manifest_crc32 != manifest_crc32:
         raise WhyperfError(
             f"The worker on {platform.node()} sees another recording than you under {path}.",
             f"cksum {shlex.quote(str(path / MANIFEST))}",
