@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engines.causes.scripted import Script, socket
+from tests.engines.causes.scripted import FILE, Script, socket
 from tests.engines.causes.walk.test_stall_walk import ASK, EPOLL, conversation, signalled, two_deep
 from whyperf.engines.causes.detail import ShownLink
 from whyperf.engines.causes.diagnosis import find_causes
@@ -75,10 +75,12 @@ def test_a_signal_that_was_left_out_says_what_was_skipped() -> None:
     assert "did not reach" in one.why and "publish" in one.why
 
 
-def _polling(sleeps: int) -> Script:
+def _polling(sleeps: int, *, for_lock: bool = False) -> Script:
     script = Script()
     for number in range(sleeps):
         begin = 10 + number * 101
+        if for_lock:
+            script.did("main", begin - 0.5, "fcntl", -11, ["main", "until_free"], object=FILE | 7)
         script.asleep("main", begin, begin + 100, "nanosleep", ["main", "until_free", "libc:usleep"], by="timer",
                       returns=0)  # fmt: skip
     script.busy("main", 10 + sleeps * 101, 20 + sleeps * 101, ["main", "work"])
@@ -88,3 +90,16 @@ def _polling(sleeps: int) -> Script:
 def test_a_poll_is_as_many_waits_as_it_has_sleeps() -> None:
     one = findings(find_causes(_polling(20).made(), [_polling(0).made()]))[0]
     assert "stalled for 2.02 s in 20 waits in a row; there is no such wait" in one.why
+
+
+def test_who_polls_for_the_lock_of_a_file_polls_no_variable() -> None:
+    # GIVEN a thread that is refused the lock of a file between its sleeps, and nobody who was seen to take it
+    causes = find_causes(_polling(20, for_lock=True).made(), [_polling(0).made()])
+    one = findings(causes)[0]
+    # THEN this is what it polls for
+    assert "for the lock of a file that nobody in the recording was seen to take" in one.why
+    # AND no variable is to be watched
+    assert any("Who holds the lock is seen with: lslocks" in note for note in causes.notes)
+    assert not any("--watch" in note for note in causes.notes)
+    # BUT without such a refusal, one is
+    assert any("--watch VARIABLE" in note for note in find_causes(_polling(20).made(), [_polling(0).made()]).notes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.engines.causes.causal_graph.refused_locks import refused_lock
 from whyperf.engines.causes.path import Anomaly, CulpritEnding, Stall
 from whyperf.engines.causes.roles import ThreadRoles, play
 from whyperf.engines.causes.settings import CausesSettings
@@ -170,14 +171,7 @@ def _notes(roles: ThreadRoles, stalls: Sequence[Stall], disturbed: Sequence[Stal
         f"{path_sentences.ending(graph, stall.path.culprit)}."
         for stall in disturbed[:1]
     ]
-    for stall in stalls[:1]:
-        if (wait := polled_at(stall)) >= 0:
-            flags = suggested_flags(graph, wait)
-            some = " ".join(f"--watch {one}" for one in flags) or "--watch VARIABLE"
-            notes.append(
-                f"{path_sentences.who(graph, graph.wait(wait).thread)} polled something that kernel events "
-                f"do not show. Who writes a variable is seen with: whyperf record --trace {some} ..."
-            )
+    notes += [_how_to_see(graph, wait) for stall in stalls[:1] if (wait := polled_at(stall)) >= 0]
     if trace is not None and trace.events_lost:
         notes.append(
             f"{trace.events_lost:,} kernel events were lost: wake-ups that are missing may have been among them."
@@ -188,6 +182,19 @@ def _notes(roles: ThreadRoles, stalls: Sequence[Stall], disturbed: Sequence[Stal
         if any(stall.anomaly.begin < shed.end and stall.anomaly.end > shed.start for stall in stalls)
     ]
     return list(dict.fromkeys(notes))
+
+
+def _how_to_see(graph: Graph, wait: int) -> str:
+    """What tells who ends a poll."""
+    who = path_sentences.who(graph, graph.wait(wait).thread)
+    if refused_lock(graph, graph.wait(wait)) is not None:
+        return f"{who} tried to lock a file again and again. Who holds the lock is seen with: lslocks"
+    flags = suggested_flags(graph, wait)
+    some = " ".join(f"--watch {one}" for one in flags) or "--watch VARIABLE"
+    return (
+        f"{who} polled something that kernel events do not show. Who writes a variable is seen with: whyperf record "
+        f"--trace {some} ..."
+    )
 
 
 def polled_at(stall: Stall) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyperf.engines.causes.causal_graph.graph import Graph
+from whyperf.engines.causes.causal_graph.graph import Graph, Wait
+from whyperf.engines.causes.causal_graph.refused_locks import refused_lock
 from whyperf.engines.causes.path import Anomaly, Culprit, CulpritEnding, Rung, Stall
 from whyperf.engines.kernel.rules import CallRule
 from whyperf.engines.quantities import seconds
@@ -53,16 +54,23 @@ def ending(graph: Graph, culprit: Culprit) -> str:
     if culprit.ending is CulpritEnding.STARVED:
         rivals = ", ".join(f"{who(graph, one)} {seconds(time / 1e9)}" for one, time in culprit.others)
         return f"was ready to run{at} for {long} and got no CPU; running meanwhile: {rivals}"
+    if culprit.ending is CulpritEnding.POLLED:
+        return f"polled{at} for {long}, for {_polled_for(graph, wait)}"
     said = {
         CulpritEnding.RAN: f"was busy{at} for {long}",
         CulpritEnding.SLEPT: f"slept{at} for {long}",
         CulpritEnding.DEVICE: f"waited for the kernel or a device in {call}{at} for {long}",
         CulpritEnding.OUTSIDE: f"waited in {call}{at} for {long}, for somebody who is not in the recording",
-        CulpritEnding.POLLED: f"polled{at} for {long}, for something that kernel events do not show",
         CulpritEnding.CYCLE: f"waits for the first one in turn, in {call}{at}: none of them can go on",
         CulpritEnding.UNKNOWN: f"was last seen{at}; the recording does not tell more",
     }
     return said[culprit.ending]
+
+
+def _polled_for(graph: Graph, wait: Wait | None) -> str:
+    if wait is not None and refused_lock(graph, wait) is not None:
+        return "the lock of a file that nobody in the recording was seen to take"
+    return "something that kernel events do not show"
 
 
 def _difference(culprit: Culprit) -> str:

@@ -24,6 +24,7 @@ from whyperf.engines.causes.causal_graph.activity import (
 )
 from whyperf.engines.causes.causal_graph.edges import MESSAGE
 from whyperf.engines.causes.causal_graph.graph import Wait
+from whyperf.engines.causes.causal_graph.refused_locks import refused_lock
 from whyperf.engines.causes.causal_graph.waits import Ended
 from whyperf.engines.causes.path import Anomaly, Certainty, Culprit, CulpritEnding, Link, Rung, StallPath
 from whyperf.engines.causes.roles import ThreadRoles
@@ -40,7 +41,6 @@ _CERTAINTY = {
 }
 _UNINTERRUPTIBLE = 2
 _REGULAR_FILE = 8
-_BUSY = (-11, -16, -17, -35)  # EAGAIN, EBUSY, EEXIST, EDEADLK: what a failing try-lock returns
 
 
 @dataclass(frozen=True)
@@ -179,18 +179,9 @@ class StallWalk:
 
     def _busy_lock(self, wait: Wait) -> Expected | None:
         """A lock that is tried again and again (sqlite's busy handler): whoever holds it."""
-        events = self.graph.trace.events
-        rows = np.flatnonzero(
-            (events.kind == EventKind.SYSCALL)
-            & (events.thread == wait.thread)
-            & (events.time >= wait.begin)
-            & (events.time <= wait.end)
-            & np.isin(events.result, _BUSY)
-            & (events.object >> np.uint64(60) == np.uint64(_REGULAR_FILE))
-        )
-        if not len(rows):
+        tried = refused_lock(self.graph, wait)
+        if tried is None:
             return None
-        tried = Counter(events.object[rows].tolist()).most_common(1)[0][0]
         holder = lock_holder(self.graph, tried, wait.end, wait.thread)
         link = Link("file lock", Certainty.INFERRED, "it had the lock that was tried again and again")
         return None if holder is None else Expected(holder, link)
