@@ -42,7 +42,7 @@ def not_created(path: Path, error: OSError) -> WhyperfError:
     if isinstance(error, PermissionError):
         return no_permission(error)
     quoted = shlex.quote(str(path.parent))
-    if isinstance(error, FileNotFoundError) and not path.parent.exists():
+    if isinstance(error, FileNotFoundError) and not path.absolute().parent.exists():
         return WhyperfError(f"The folder {path.parent} does not exist.", f"mkdir -p {quoted}")
     return WhyperfError(f"{path} cannot be created: {error.strerror}.", f"ls -ld {quoted}; df -h {quoted}")
 

@@ -112,3 +112,9 @@ def test_an_interrupted_further_pass_leaves_the_verdict_of_the_runs_before(batch
     kept = sorted(path.name for path in (batches / "out").iterdir())
     assert kept == sorted([COMPARED, *(f"{side}-{number}" for side in ("good", "bad") for number in (1, 2, 3))])
     assert _next(shown) == "whyperf prove out"
+
+
+def test_an_investigation_that_ran_out_of_runs_goes_on_as_it_says(whyperf: Whyperf, batches: Path) -> None:
+    whyperf("compare", "--quick", "./batches < few", "./batches < many", "--runs", "2", "-o", "out")
+    done = whyperf("prove", "out", "--most-runs", "1", "--output-file", "many")
+    assert "`whyperf prove out --output-file many --most-runs 3` tries more" in " ".join(done.stdout.split())

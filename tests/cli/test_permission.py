@@ -83,7 +83,8 @@ def test_what_may_not_be_read_looks_like_no_bad_commit(user: OrdinaryUser, roots
     assert done.returncode in (125, 128)
 
 
-def test_a_current_folder_that_was_removed(user: OrdinaryUser) -> None:
-    script = 'mkdir gone && cd gone && rmdir ../gone && "$0" -m whyperf diagnose a b --html page.html'
+@pytest.mark.parametrize("command", ["diagnose a b --html page.html", "record -- true", "compare true true"])
+def test_a_current_folder_that_was_removed(user: OrdinaryUser, command: str) -> None:
+    script = f'mkdir gone && cd gone && rmdir ../gone && "$0" -m whyperf {command}'
     done = user.run("sh", "-c", script, user.python)
     assert "The current folder does not exist any more" in sentence(done, 1)
