@@ -50,7 +50,7 @@ def test_an_answer_is_written_as_a_page(stored, tmp_path):
     written = answer.page(tmp_path / "why.html")
     assert written == tmp_path / "why.html"
     assert "store\\u003cint\\u003e" in written.read_text(encoding="utf-8")  # as data, never as markup
-    with pytest.raises(WhyperfError, match="cannot be written"):
+    with pytest.raises(WhyperfError, match="does not exist"):
         answer.page(tmp_path / "nowhere" / "why.html")
 
 

@@ -147,18 +147,19 @@ def test_the_same_behaviour_proves_nothing(whyperf: Whyperf, program: Path, tmp_
 def test_what_cannot_be_followed_is_a_sentence(
     refused: Whyperf, whyperf: Whyperf, program: Path, tmp_path: Path
 ) -> None:
-    whyperf("record", "-q", "-o", "one", "--", str(program), "1365")
+    for name in ("one", "two"):
+        whyperf("record", "-q", "-o", name, "--", str(program), "1365")
     for words, said in (
         (["--variable", "batch"], "--variable is FUNCTION.NAME"),
         (["--line", "replayer.c"], "--line is FILE:LINE"),
         (["--variable", "replay.x", "--module", "libnone.so"], "has no module libnone.so"),
     ):
-        assert said in sentence(refused("origin", "one", "one", *words), 2)
-    said = sentence(refused("origin", "one", "one", "--variable", "replay.no_such"), 1)
+        assert said in sentence(refused("origin", "one", "two", *words), 2)
+    said = sentence(refused("origin", "one", "two", "--variable", "replay.no_such"), 1)
     assert "replay() has no variable `no_such` in the debug information of" in said
-    assert "has no function nobody()" in sentence(refused("origin", "one", "one", "--variable", "nobody.x"), 1)
+    assert "has no function nobody()" in sentence(refused("origin", "one", "two", "--variable", "nobody.x"), 1)
     program.rename(program.with_name("moved"))
     try:
-        assert "was not found" in sentence(refused("prove", "one", "one"), 1)
+        assert "was not found" in sentence(refused("prove", "one", "two"), 1)
     finally:
         program.with_name("moved").rename(program)

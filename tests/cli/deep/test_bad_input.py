@@ -285,7 +285,8 @@ def test_plans_that_are_none(refused: Whyperf, shelf: Path, tmp_path: Path, cont
 
 def test_deep_and_other_recordings_do_not_mix(whyperf: Whyperf, shelf: Path) -> None:
     assert whyperf("record", "--deep", "-q", "-o", "deep", "--", str(shelf)).returncode == 0
-    assert whyperf("record", "-q", "-o", "other", "--", str(shelf)).returncode == 0
+    for name in ("other", "another"):
+        assert whyperf("record", "-q", "-o", name, "--", str(shelf)).returncode == 0
     assert "each kind is compared with its like" in sentence(whyperf("diagnose", "deep", "other"), 2)
     # Nor are the options of the one kind for the other.
-    assert "were sampled" in sentence(whyperf("diagnose", "other", "other", "--symptom", "memory"), 2)
+    assert "were sampled" in sentence(whyperf("diagnose", "other", "another", "--symptom", "memory"), 2)
