@@ -76,7 +76,13 @@ def _measured(case: str, cause: tuple[str, ...], sides: Sequence[str], pairs: in
         given = ["--runs", str(pairs), "--top", "100", "-o", str(folder)]
         proven = whyperf("compare", "--prove", "--budget", budget, *sides, *given)
         seconds = time.monotonic() - began
-        return _row(case, cause, whyperf("diagnose", str(folder), "--top", "100"), proven, seconds)
+        return _row(case, cause, whyperf("diagnose", *_first_runs(folder), "--top", "100"), proven, seconds)
+
+
+def _first_runs(folder: Path) -> list[str]:
+    """Named one by one: the folder itself stands for the verdict with its proofs."""
+    good, bad = (sorted(map(str, folder.glob(f"{side}-*"))) for side in ("good", "bad"))
+    return ["--good", *good, "--bad", *bad]
 
 
 def _row(case: str, wanted: tuple[str, ...], first: dict[str, Any], proven: dict[str, Any], seconds: float) -> Row:

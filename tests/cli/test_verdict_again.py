@@ -52,6 +52,7 @@ def test_other_recordings_or_options_are_judged_anew(whyperf: Whyperf, batches: 
     (batches / "out" / COMPARED).write_text(json.dumps(kept))
     assert "This was kept." in whyperf("diagnose", "out").stdout
     assert "This was kept." not in whyperf("diagnose", "out", "--method", "paper").stdout
+    assert "This was kept." not in whyperf("diagnose", "out", "--anew").stdout
     assert "This was kept." not in whyperf("diagnose", "out/good-1", "out/bad-1").stdout
     # AND so they are after one of them was recorded again
     assert whyperf("record", "--force", "-o", "out/bad-2", "--", "sh", "-c", "./batches < many").returncode == 0

@@ -62,6 +62,9 @@ _SAME_WORK = {None: None, "yes": True, "no": False}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "whyperf diagnose (GOOD BAD | FOLDER | --good GOOD... --bad BAD...) [options]"
     add_sides(parser, "a good and a bad recording, or the folder that compare made")
+    parser.add_argument(
+        "--anew", action="store_true", help="judge the recordings again: don't repeat the verdict kept in FOLDER"
+    )
     parser.add_argument("--no-values", action="store_true", help="ignore recorded values: compare time only")
     parser.add_argument(
         "--stack-events",
@@ -233,9 +236,9 @@ def compared_folder(args: argparse.Namespace) -> Path | None:
 
 def judges_as_usual(args: argparse.Namespace) -> bool:
     """Whether no option makes the verdict another one than that of the recordings alone."""
-    other = ("no_values", "same_work", "stack_events", "at", "thread", "symptom", "symptom_from", "plan")
+    other = ("anew", "no_values", "same_work", "stack_events", "at", "thread", "symptom", "symptom_from", "plan")
     usual = getattr(args, "method", _USUAL_METHOD) == _USUAL_METHOD
-    return usual and not any(getattr(args, name, None) for name in other)
+    return usual and all(getattr(args, name, None) in (None, False) for name in other)
 
 
 def _explained(diagnosis: Diagnosis, function: str) -> Sequence[Explanation]:
