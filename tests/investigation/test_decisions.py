@@ -163,7 +163,8 @@ def test_branches_that_were_forced_are_said_where_no_value_was(tmp_path: Path) -
     verdict = replace(verdicts.difference(), suspects=())
     bounds = ProofBounds(time.monotonic() + 100.0)
     # WHEN there is no value to be followed
-    found = investigate(verdict, subject, lambda _module: None, bounds, lambda _what: None)
+    again = "whyperf prove good bad"
+    found = investigate(verdict, subject, lambda _module: None, bounds, lambda _what: None, again=again)
     # THEN what was forced is said, and what was not
     said = found.notes[-1]
     assert said.startswith("No value was forced. The suspects have no variable")
