@@ -99,6 +99,7 @@ def test_the_command_loads_what_it_needs(tmp_path):
         "collect.target",
         "collect.target.program",
         "collect.target.shell",
+        "collect.target.shell_syntax",
     }
     engines = {name.removeprefix("engines.") for name in own if name.startswith("engines.")}
     for other in ("call_counts", "causes", "contexts", "memory", "relations", "values.paper"):
