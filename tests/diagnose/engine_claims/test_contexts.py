@@ -49,7 +49,7 @@ def test_where_a_program_computes_they_tell_the_layer():
     assert (first.function, verdict.symptom.kind) == ("crunch", "cpu")
     assert [one.engine for one in first.evidence] == ["excess", "contexts"]
     assert first.evidence[1].detail.layer.value == "main binary"
-    assert first.why.endswith("The cause is internal: main binary.")
+    assert first.why.endswith("It is in the main binary.")
 
 
 def test_where_a_program_waits_its_code_is_not_called_the_cause():

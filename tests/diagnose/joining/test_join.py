@@ -250,10 +250,10 @@ def test_a_plug_in_that_samples_charge_to_the_program_takes_that_from_it():
 def test_the_most_trusted_tells_it_and_others_add_what_it_does_not_know():
     data = claim("values", "plan", 3, 0.9, {"variables": (AbnormalVariable("limit", "1", "0", "value", (3,)),),
                  "pattern": "wrong-constraint"}, preface="limit is 0; was 1.", counted_in="excess")  # fmt: skip
-    layer = claim("contexts", "plan", 2, 0.4, {"thread": "worker", "process": "tool"}, remark="The cause is internal.",
+    layer = claim("contexts", "plan", 2, 0.4, {"thread": "worker", "process": "tool"}, remark="It is in the kernel.",
                   counted_in="excess")  # fmt: skip
     (one,) = join([layer, data, claim("excess", "plan", 1, 0.7, {"line": 0})], TRUST[Nature.CPU]).suspects
-    assert one.why == "limit is 0; was 1. excess says plan. The cause is internal."
+    assert one.why == "limit is 0; was 1. excess says plan. It is in the kernel."
     assert (one.pattern, one.thread, one.line, one.score) == ("wrong-constraint", "worker", 1, 0.7)
     assert [variable.name for variable in one.variables] == ["limit"]
     assert [(evidence.engine, evidence.rank) for evidence in one.evidence] == [

@@ -11,16 +11,18 @@ from whyperf.recording.names.system_calls import system_call_name
 _MOSTLY = 0.5
 _AS_BEFORE = 1.2  # counts that differ less are the same
 _ARTICLES = {
+    Layer.MAIN: "the main binary",
+    Layer.KERNEL: "the kernel",
     Layer.OWN_LIBRARY: "one of the program's own libraries",
     Layer.THIRD_PARTY: "a third-party library",
     Layer.PLUG_IN: "a plug-in",
     Layer.LIBC: "the C library",
-    Layer.KERNEL: "the kernel",
 }
+_ALONE = (Layer.MAIN, Layer.KERNEL)  # of which there is one
 
 
 def sentence(unit: Unit, module: str, layer: Layer, account: LatencyAccount) -> str:
-    return f"{_what(unit, account)} {_place(module, layer) if _waits(account) else where(module, layer)}"
+    return f"{_what(unit, account)} {where(module, layer, 'The wait' if _waits(account) else 'It')}"
 
 
 def amount(value: float, unit: Unit) -> str:
@@ -69,21 +71,8 @@ def _count(count: float) -> str:
     return f"{shown} wait{'' if shown == '1' else 's'}"
 
 
-def where(module: str, layer: Layer) -> str:
-    """Whose code it is that runs longer."""
-    if layer is Layer.MAIN:
-        return "The cause is internal: main binary."
+def where(module: str, layer: Layer, subject: str = "It") -> str:
+    """Whose code it is. Of a wait, the cause may be in what it waits for."""
     if layer is Layer.UNKNOWN:
         return "It belongs to no known module."
-    kind = "external" if layer.external else "internal"
-    named = _ARTICLES[layer] if layer is Layer.KERNEL else f"{module} is {_ARTICLES[layer]}"
-    return f"The cause is {kind}: {named}."
-
-
-def _place(module: str, layer: Layer) -> str:
-    """Whose code it is that waits: the cause may be in what it waits for."""
-    if layer is Layer.UNKNOWN:
-        return "It belongs to no known module."
-    if layer in (Layer.MAIN, Layer.KERNEL):
-        return f"The wait is in the {'main binary' if layer is Layer.MAIN else 'kernel'}."
-    return f"The wait is in {module}, {_ARTICLES[layer]}."
+    return f"{subject} is in {_ARTICLES[layer] if layer in _ALONE else f'{module}, {_ARTICLES[layer]}'}."
