@@ -10,14 +10,12 @@ struct node {
 
 static struct node *root;
 
-static void put(struct node **place, unsigned number)
-{
+static void put(struct node **place, unsigned number) {
     *place = calloc(1, sizeof **place);
     (*place)->number = number;
 }
 
-__attribute__((noinline)) static struct node *match(struct node *tree, unsigned number)
-{
+__attribute__((noinline)) static struct node *match(struct node *tree, unsigned number) {
     while (tree->number != number) {
         struct node **next = number < tree->number ? &tree->left : &tree->right;
         if (!*next) {
@@ -29,8 +27,7 @@ __attribute__((noinline)) static struct node *match(struct node *tree, unsigned 
     return tree;
 }
 
-__attribute__((noinline)) static struct node *recur(struct node *tree, unsigned number)
-{
+__attribute__((noinline)) static struct node *recur(struct node *tree, unsigned number) {
     if (number < tree->number) {
         if (tree->left) // less
             return recur(tree->left, number);
@@ -46,8 +43,7 @@ __attribute__((noinline)) static struct node *recur(struct node *tree, unsigned 
     return tree;
 }
 
-int main(int count, char **words)
-{
+int main(int count, char **words) {
     int is_sorted = count > 1 && !strcmp(words[1], "sorted");
     unsigned found = 0;
     for (unsigned i = 0; i < 3000; i++) {
