@@ -21,7 +21,7 @@ NAME = "demo"
 SUMMARY = "a built-in slow program, recorded and diagnosed before your eyes"
 EXAMPLES = """\
 The program is orders.c, a shop's ledger: fast with 64 MB for its index, slower with 4096 MB. Recorded three times
-each, in turns; takes one to two minutes, on a busy machine up to six. The verdict is also written as a page.
+each, in turns; takes about a minute, on a busy machine up to six. The verdict is also written as a page.
 Recordings and page are kept beside the program until the next demo, or in the folder given with -o.
 """
 GOOD_ARGUMENT, BAD_ARGUMENT = "64", "4096"
