@@ -56,16 +56,17 @@ def test_code_that_did_not_run_is_said(whyperf: Whyperf, slow: str, tmp_path: Pa
 @pytest.mark.process
 def test_two_recordings_that_hold_the_same_values(whyperf: Whyperf, slow: str, tmp_path: Path) -> None:
     # GIVEN the same command on both sides: that nothing differs is known
-    done = whyperf("origin", slow, slow, "--variable", "spin.rounds", "--json", "chain.json")
+    shutil.copytree(tmp_path / slow, tmp_path / "again")
+    done = whyperf("origin", slow, "again", "--variable", "spin.rounds", "--json", "chain.json")
     assert done.returncode == 3 and "Its values are the same in good and bad runs." in done.stderr
     found = json.loads((tmp_path / "chain.json").read_text())["origin"]
     jsonschema.validate(found, verdict_schema()["$defs"]["origin"])
     assert (found["end"], found["hops"], found["turn"]) == ("no-difference", [], None)
     # BUT of code that did not run, nothing is known
-    done = whyperf("origin", slow, slow, "--variable", "set_limit.mode")
+    done = whyperf("origin", slow, "again", "--variable", "set_limit.mode")
     assert done.returncode == 4 and "None of the code that reads it ran in bad runs." in done.stderr
     # AND neither is it where too few runs are allowed
-    assert whyperf("origin", slow, slow, "--variable", "spin.rounds", "--most-runs", "1").returncode == 4
+    assert whyperf("origin", slow, "again", "--variable", "spin.rounds", "--most-runs", "1").returncode == 4
 
 
 def test_a_recording_that_is_not_there(refused: Whyperf) -> None:

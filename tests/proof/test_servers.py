@@ -101,7 +101,7 @@ def test_what_no_run_reports_is_not_measured(program: Path, tmp_path: Path) -> N
     )
     claim = ProofClaim("planned_pause_us", "answering", str(SOURCE), 1, "planned_pause_us()", "1", "60,000")
     proof = prove_value(silent[0], silent[1], [place], claim, Trying("latency_p99_s", most_runs=3))
-    assert proof.finding is ProofFinding.NOT_TESTABLE and "not every run says" in proof.sentence, proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE and "not every run reports" in proof.sentence, proof
 
 
 def test_functions_are_transplanted_into_servers(program: Path, tmp_path: Path) -> None:

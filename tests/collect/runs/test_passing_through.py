@@ -165,7 +165,8 @@ def test_ctrl_z_stops_both_and_both_go_on(record: Recorder, tmp_path: Path) -> N
     # THEN both go on when continued
     (tmp_path / "go").touch()
     os.killpg(started.pid, signal.SIGCONT)
-    assert started.wait(PATIENCE_S) == 5
+    _, said = started.communicate(timeout=PATIENCE_S)
+    assert started.returncode == 5, said
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])

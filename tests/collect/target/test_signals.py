@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from whyperf.collect.target.signals import SignalWatch
 
 _FOR_EVER_S = 60.0
@@ -31,3 +33,26 @@ def test_the_end_of_a_child_is_heard_where_another_thread_gets_the_signal() -> N
         done.set()
         thread.join()
     assert signal.SIGCHLD not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+_WAITS = """
+import os, signal
+from whyperf.collect.target.signals import SignalWatch
+with SignalWatch() as signals:
+    os.kill(os.getpid(), signal.SIGUSR1)
+    print(signals.wait(60.0).number, flush=True)
+    print(signals.wait(1.0), flush=True)
+"""
+
+
+@pytest.mark.process
+def test_who_is_stopped_while_waiting_gets_no_signal_twice() -> None:
+    # GIVEN a recorder that has passed a signal on, and waits for the next
+    with subprocess.Popen([sys.executable, "-c", _WAITS], stdout=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stdout is not None and int(waiting.stdout.readline()) == signal.SIGUSR1
+        # WHEN it is stopped until the time is over
+        waiting.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        waiting.send_signal(signal.SIGCONT)
+        # THEN nothing has arrived
+        assert waiting.communicate(timeout=PATIENCE_S)[0] == "None\n"

@@ -8,11 +8,14 @@ the program.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import select
 import signal
 import threading
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -26,6 +29,26 @@ _SENT_BY_KERNEL = 0x80  # SI_KERNEL: the terminal sent it, to the whole foregrou
 class Arrival:
     number: int
     reached_target: bool
+
+
+class _SignalInfo(ctypes.Structure):
+    """`siginfo_t`."""
+
+    _fields_ = (
+        ("number", ctypes.c_int),
+        ("error", ctypes.c_int),
+        ("code", ctypes.c_int),
+        ("rest", ctypes.c_byte * 116),
+    )
+
+
+class _Duration(ctypes.Structure):
+    """`struct timespec`."""
+
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+_SET_BYTES = 128  # `sigset_t`
 
 
 class SignalWatch:
@@ -46,7 +69,7 @@ class SignalWatch:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        while signal.sigtimedwait({*self._watched, signal.SIGCHLD}, 0) is not None:
+        while _next_of({*self._watched, signal.SIGCHLD}, 0.0) is not None:
             pass
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -59,12 +82,13 @@ class SignalWatch:
             threading.Thread(target=_tell_the_end, args=words, name="child-end", daemon=True).start()
 
     def wait(self, seconds: float) -> Arrival | None:
-        """The next signal for the recorder; None when a child may have changed state or the time is over."""
+        """The next signal for the recorder; None when a child may have changed state, the time is over, or we were
+        stopped and go on."""
         if not self._strayed:
-            found = signal.sigtimedwait({*self._watched, signal.SIGCHLD}, max(seconds, 0.0))
-            if found is not None and found.si_signo != signal.SIGCHLD:
-                by_terminal = found.si_signo in _FROM_TERMINAL and found.si_code == _SENT_BY_KERNEL
-                return Arrival(found.si_signo, reached_target=by_terminal)
+            found = _next_of({*self._watched, signal.SIGCHLD}, max(seconds, 0.0))
+            if found is not None and found.number != signal.SIGCHLD:
+                by_terminal = found.number in _FROM_TERMINAL and found.code == _SENT_BY_KERNEL
+                return Arrival(found.number, reached_target=by_terminal)
         if self._strayed:
             number = self._strayed.popleft()
             return Arrival(number, reached_target=number in _FROM_TERMINAL)
@@ -73,6 +97,23 @@ class SignalWatch:
     def _stray(self, number: int, _frame: FrameType | None) -> None:
         # Some library's thread had it unblocked. Its sender is unknown: for Ctrl-C assume the terminal.
         self._strayed.append(number)
+
+
+def _next_of(numbers: Iterable[int], seconds: float) -> _SignalInfo | None:
+    """None where the time is over or the wait was interrupted. Where both are true, Python's own `sigtimedwait` returns
+    whatever is left in its memory."""
+    libc, watched = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(_SET_BYTES)
+    libc.sigemptyset(watched)
+    for number in numbers:
+        libc.sigaddset(watched, number)
+    found, whole = _SignalInfo(), int(seconds)
+    duration = _Duration(whole, int((seconds - whole) * 1e9))
+    if libc.sigtimedwait(watched, ctypes.byref(found), ctypes.byref(duration)) >= 0:
+        return found
+    failed = ctypes.get_errno()
+    if failed not in (errno.EAGAIN, errno.EINTR):
+        raise OSError(failed, os.strerror(failed))
+    return None
 
 
 def _tell_the_end(child: int, waiting: int) -> None:
