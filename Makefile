@@ -29,7 +29,7 @@ SOURCE_PACKAGES := dpkg-dev xz-utils perl tcl autoconf automake bison fonts-deja
 # Only files whose hash is in requirements/ are installed; `make lock` writes it.
 PIP := $(BIN)/pip install --quiet --require-hashes --no-deps
 
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 NATIVE := $(shell find native -name '*.[ch]')
 # Programs whose tests go by their line numbers are left as they are.
