@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.warm_interpreter import Done, run_whyperf
 from whyperf.cli.main import main
 
 Whyperf = Callable[..., Done]
+_BATCHES = Path(__file__).parent / "programs" / "batches.c"
+MANY, FEW = 60_000, 8_000  # batches
 
 
 @pytest.fixture
@@ -22,6 +25,15 @@ def whyperf(tmp_path: Path) -> Whyperf:
         return run_whyperf(*arguments, cwd=cwd or tmp_path, environment=whole)
 
     return run
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> Path:
+    """A folder with a program, and inputs of which one is much work."""
+    subprocess.run(["gcc", "-g", "-O2", _BATCHES, "-o", tmp_path / "batches"], check=True)
+    (tmp_path / "few").write_text(f"{FEW}\n")
+    (tmp_path / "many").write_text(f"{MANY}\n")
+    return tmp_path
 
 
 @pytest.fixture

@@ -15,23 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Whyperf
+from tests.cli.conftest import FEW, MANY, Whyperf
 from tests.patience import PATIENCE_S
 from tests.shared_cache import SHARED_CACHE
 from whyperf.recording.compared import COMPARED
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
-
-_SOURCE = Path(__file__).parent / "programs" / "batches.c"
-_MANY, _FEW = 60_000, 8_000  # batches
-
-
-@pytest.fixture
-def batches(tmp_path: Path) -> Path:
-    subprocess.run(["gcc", "-g", "-O2", _SOURCE, "-o", tmp_path / "batches"], check=True)
-    (tmp_path / "few").write_text(f"{_FEW}\n")
-    (tmp_path / "many").write_text(f"{_MANY}\n")
-    return tmp_path
 
 
 def _next(report: str) -> str:
@@ -85,7 +74,7 @@ def test_calls_behind_redirections_are_counted(whyperf: Whyperf, batches: Path) 
     done = whyperf("compare", "--counts", "--quick", "-o", "out", *sides, "--json", "-")
     counts = json.loads(done.stdout)["call_counts"]
     called = {(one["function"], one["callee"]): one for one in counts["changes"]}
-    assert called["plan", "mix"]["bad"] == _MANY and called["plan", "mix"]["good"] == _FEW
+    assert called["plan", "mix"]["bad"] == MANY and called["plan", "mix"]["good"] == FEW
     assert json.loads(done.stdout)["next_command"] == "whyperf prove out"
 
 

@@ -14,17 +14,6 @@ from whyperf.recording.compared import COMPARED, compared_in
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
 
-_SOURCE = Path(__file__).parent / "programs" / "batches.c"
-_MANY, _FEW = 60_000, 8_000  # batches
-
-
-@pytest.fixture
-def batches(tmp_path: Path) -> Path:
-    subprocess.run(["gcc", "-g", "-O2", _SOURCE, "-o", tmp_path / "batches"], check=True)
-    (tmp_path / "few").write_text(f"{_FEW}\n")
-    (tmp_path / "many").write_text(f"{_MANY}\n")
-    return tmp_path
-
 
 def test_origin_and_proofs_are_repeated(whyperf: Whyperf, batches: Path) -> None:
     # GIVEN a comparison that followed and forced values
