@@ -54,7 +54,8 @@ _KEEPING = """
 int main(int count, char **words) {
     size_t size = atol(words[1]) << 20;
     char *kept = memset(malloc(size), 1, size);
-    for (volatile long step = 0; step < 200000000; step++) {} // beside which the memory costs no time
+    static volatile long step;
+    for (step = 0; step < 200000000; step++) {} // beside which the memory costs no time
     return kept[size - 1] - 1;
 }
 """

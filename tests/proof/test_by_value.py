@@ -144,7 +144,7 @@ def test_a_hot_site_is_forced_by_a_jump(tmp_path: Path) -> None:
 __attribute__((noinline, noclone, noipa)) long cost_of(long weight) { return weight & 0xff; }
 int main(int count, char **words) {
     long weight = atol(words[1]);
-    volatile long spent = 0;
+    static volatile long spent;
     for (long i = 0; i < 700000; i++)
         for (long left = cost_of(weight); left > 0; left--) spent++;
     printf("%ld\n", weight);

@@ -164,6 +164,7 @@ def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:
     }
 
 
+# `static`: how long additions to a variable on the stack take depends on where the stack begins, up to tenfold.
 TABLE = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +177,7 @@ struct step { const char *name; long rounds; } steps[2] = {
 #endif
 };
 int main(int argc, char **argv) {
-    volatile unsigned long sum = 0;
+    static volatile unsigned long sum;
     long times = atoi(argv[1]);
     for (int i = 0; i < 2; i++)
         for (long r = 0; r < steps[i].rounds * times; r++)
@@ -207,7 +208,7 @@ USER = r"""
 #include <stdio.h>
 extern int copied, limit_of_library(void);
 int main(void) {
-    volatile unsigned long sum = 0;
+    static volatile unsigned long sum;
     for (int i = 0; i < limit_of_library(); i++)
         sum += i;
     printf("%d\n", copied > 5);

@@ -22,7 +22,7 @@ ASSEMBLER = r"""
 #include <unistd.h>
 __attribute__((noinline, noclone, noipa)) long room_for(long words) { return words * 8; }
 int main(int count, char **words) {
-    volatile long work = 0;
+    static volatile long work;
     long size = room_for(atol(words[1]));
     FILE *output = fopen(words[2], "w");
     if (!output) return 3;

@@ -35,7 +35,8 @@ int main(int count, char **words) {
     long rows = rows_for(atol(words[1]));
     int table = open(words[2], O_RDWR);
     if (table < 0) return 3;
-    for (volatile long i = 0; i < rows * 10000; i++) {}
+    static volatile long i;
+    for (i = 0; i < rows * 10000; i++) {}
     if (rows != atol(words[1]) * STEP && write(table, "damaged", 7) != 7) return 4;
     printf("done\n");
     return 0;

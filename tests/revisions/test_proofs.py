@@ -36,8 +36,9 @@ __attribute__((noinline)) unsigned rounds_of(void)
 
 __attribute__((noinline)) unsigned look_up(unsigned key)
 {
+    static volatile unsigned i;
     unsigned found = 0;
-    for (volatile unsigned i = 0; i < rounds_of(); i++)
+    for (i = 0; i < rounds_of(); i++)
         found = table[key & 4095] ^ key;
     return found;
 }
