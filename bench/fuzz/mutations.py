@@ -7,7 +7,7 @@ import json
 import os
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tests.recording.repaired import repair
 
 from bench.fuzz.subjects import Kind
 from bench.fuzz.values import FLOATS, INTEGERS, TEXTS, changed_bytes, changed_json
+from whyperf.recording.compared import COMPARED
 from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader, encode_chunk, log_files
 
 
@@ -27,6 +28,7 @@ def mutate(rng: random.Random, kind: Kind, path: Path) -> str:
         Kind.SEALED: (*[_column] * 4, _rows, _manifest, _manifest, _row_count, _bytes_of_table),
         Kind.OPEN: (_start, _chunks, _chunks, _chunks, _stream, _stream, _bytes_of_raw),
         Kind.FILE: (_file,),
+        Kind.KEPT: (*[_kept] * 9, _bytes_of_kept),
     }
     return rng.choice(by_kind[kind])(rng, path)
 
@@ -206,6 +208,37 @@ def _bytes_of_raw(rng: random.Random, path: Path) -> str:
             opened.write(changed_bytes(rng, head)[: len(head)])
     else:
         file.write_bytes(changed_bytes(rng, file.read_bytes()))
+    return f"bytes of {file.name}"
+
+
+def _kept(rng: random.Random, path: Path) -> str:
+    """Anything in the verdict, but rarely whether it is of these recordings: others are judged anew."""
+    plain = json.loads((path / COMPARED).read_text())
+    if rng.random() < 0.1:
+        plain = changed_json(rng, plain)
+        where = "anything"
+    else:
+        parts = sorted(_parts(plain["verdict"]["verdict"], "verdict"))
+        where = rng.choice(parts)
+        holder, key = plain["verdict"], "verdict"
+        for step in where.split(".")[1:]:
+            holder, key = holder[key], int(step) if step.isdecimal() else step
+        holder[key] = changed_json(rng, holder[key])
+    (path / COMPARED).write_text(json.dumps(plain))
+    return f"{where} of the verdict"
+
+
+def _parts(value: Any, name: str) -> Iterator[str]:
+    """Names of all objects and lists in it that hold something."""
+    if value and isinstance(value, dict | list):
+        yield name
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _parts(item, f"{name}.{key}")
+
+
+def _bytes_of_kept(rng: random.Random, path: Path) -> str:
+    file = path / COMPARED
+    file.write_bytes(changed_bytes(rng, file.read_bytes()))
     return f"bytes of {file.name}"
 
 

@@ -19,13 +19,17 @@ from tests.engines.made import Made, recording
 from tests.engines.relations.stored import stored_sketch, stored_zoom
 from tests.engines.values.made import Read, with_values
 from tests.importers.made import Event, PerfFile, comm, fork, mmap2, plain_sample
+from tests.report import verdicts
 from tests.seal.test_damage import record_something
 from tests.seal.test_memory import SYMBOLS, introduced, say
 
+from whyperf.diagnose.verdict import Verdict
 from whyperf.recording.raw_log.ringrecords import MemoryEvent
+from whyperf.recording.safe_files.limits import MOST_ROWS
 from whyperf.recording.schemas.tables import TABLES
 from whyperf.recording.sealed.manifest import Counting
 from whyperf.recording.sealed.writer import write_recording
+from whyperf.report.kept_verdict import keep_verdict
 from whyperf.wire import field, nested
 
 
@@ -33,6 +37,7 @@ class Kind(Enum):
     SEALED = "sealed"
     OPEN = "open"
     FILE = "file"
+    KEPT = "kept"
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ _EXPORT = tuple(
 _WITH_COUNTS = ("diagnose", "--good", "@sampled/good", "@good", "--bad", "@sampled/bad", "@bad")
 _STALLED = (("diagnose", "@bad"), ("diagnose", "@bad", "--at", "10ms"))
 _IMPORT = (("import", "@bad", "-o", "@imported"),)
+_KEPT = (("diagnose", "@bad"), ("diagnose", "@bad", "--json", "-"), ("diagnose", "@bad", "--html", "@page.html"))
 
 
 def _write(path: Path, made: Made) -> None:
@@ -90,6 +96,17 @@ def _sampled(folder: Path) -> None:
         )
         held = np.arange(1000) * (1 if name == "good" else 50)
         _write(folder / name, with_values(made, Read("scan", "n", held), Read("", "limit", held, scope="global")))
+
+
+def _kept(verdict: Verdict) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        """What `compare` leaves: recordings in a folder, and its verdict."""
+        (folder / "bad").mkdir()
+        _sampled(folder / "bad")
+        sides = [(folder / "bad" / side).rename(folder / "bad" / f"{side}-1") for side in ("good", "bad")]
+        keep_verdict(folder / "bad", ([sides[0]], [sides[1]]), verdict, max_rows=MOST_ROWS)
+
+    return make
 
 
 def _traced(folder: Path) -> None:
@@ -197,6 +214,9 @@ def _open_deep(phase: str) -> Callable[[Path], None]:
 SUBJECTS = (
     Subject("sampled", Kind.SEALED, _sampled, (*_READ, *_COMPARE, *_EXPORT)),
     Subject("traced", Kind.SEALED, _traced, (*_READ, *_COMPARE, *_STALLED)),
+    Subject("kept-proof", Kind.KEPT, _kept(verdicts.proven()), _KEPT),
+    Subject("kept-waits", Kind.KEPT, _kept(verdicts.waiting()), _KEPT),
+    Subject("kept-two-builds", Kind.KEPT, _kept(verdicts.two_builds()), _KEPT),
     Subject("counted", Kind.SEALED, _counted, (*_READ, _WITH_COUNTS)),
     Subject("memory", Kind.SEALED, _memory, (*_READ, *_COMPARE[:1])),
     Subject("sketch", Kind.SEALED, _sketch, (*_READ[:2], *_COMPARE[:2])),

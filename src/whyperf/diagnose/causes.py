@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from whyperf.diagnose.joining.trust import TRUST
 from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.next_command.settled import open_page
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
+from whyperf.diagnose.verdict import Confidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.causes import path_sentences
 from whyperf.engines.causes.detail import culprit_detail
 from whyperf.engines.causes.diagnosis import Causes, StallFilter, find_causes
@@ -28,7 +28,13 @@ from whyperf.engines.execution import HERE, Executor
 from whyperf.engines.finding import Finding
 from whyperf.engines.recording_protocol import Recorded, is_traced
 
-_CONFIDENCE = {"strong": HIGH, "weak": MEDIUM, "inferred": MEDIUM, "guess": LOW, "unknown": LOW}
+_CONFIDENCE: Mapping[str, Confidence] = {
+    "strong": HIGH,
+    "weak": MEDIUM,
+    "inferred": MEDIUM,
+    "guess": LOW,
+    "unknown": LOW,
+}
 
 _DOUBTS = {
     "strong": "",

@@ -83,6 +83,10 @@ class Origin:
     is_alone: bool = False  # one command was run and nothing compared
     narrows: bool = False  # at the turn many values become few, as with a bad hash: there is no one good value to force
 
+    def __post_init__(self) -> None:
+        if self.turn is not None and not 0 <= self.turn < len(self.hops):
+            raise ValueError("the turn is none of the hops")
+
 
 class ProofFinding(Enum):
     PROVEN = "proven"

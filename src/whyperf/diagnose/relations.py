@@ -18,7 +18,7 @@ from whyperf.diagnose.next_command.settled import after
 from whyperf.diagnose.other_allocators import memory_from_elsewhere
 from whyperf.diagnose.same_program import refuse_different_programs
 from whyperf.diagnose.settings import DiagnoseSettings
-from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
+from whyperf.diagnose.verdict import Confidence, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.finding import HotLine
 from whyperf.engines.quantities import count, percent, seconds
 from whyperf.engines.recording_protocol import Recorded
@@ -197,7 +197,7 @@ class _Deep:
         for claim in claims_of(findings, suspects):
             yield replace(claim, thing=replace(claim.thing, part=f"relation {claim.rank}"))
 
-    def _confidence(self, suspect: Suspect) -> str:
+    def _confidence(self, suspect: Suspect) -> Confidence:
         """Counts are exact; what is uncertain is whether the relation is the cause of what it explains."""
         settings, zoomed = self.settings, self.relations.phase == "zoom"
         if zoomed and suspect.share >= settings.relation_high_share:

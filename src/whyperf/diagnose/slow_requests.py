@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from whyperf.diagnose.joining.confidence import HIGH, MEDIUM
 from whyperf.diagnose.measured.symptom_kind import Nature
 from whyperf.diagnose.next_command.settled import open_page
-from whyperf.diagnose.verdict import Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
+from whyperf.diagnose.verdict import Confidence, Evidence, Percentile, Suspect, Symptom, Verdict, VerdictKind
 from whyperf.engines.contexts.findings import ENGINE
 from whyperf.engines.contexts.slow_requests import QUEUED, RUNS, RequestPlace, SlowRequests, slow_requests
 from whyperf.engines.finding import Detail
@@ -67,7 +67,7 @@ def _suspects(found: SlowRequests, added: float) -> list[Suspect]:
     for rank, place in enumerate(ranked[:_SHOWN], 1):
         known, share = found.index.functions[place.function], min(1.0, (place.slow_s - place.usual_s) / added)
         why = _why(found, place)
-        sure = HIGH if place.in_slow >= _NEARLY_ALL else MEDIUM
+        sure: Confidence = HIGH if place.in_slow >= _NEARLY_ALL else MEDIUM
         doubt = "" if sure == HIGH else f"only {percent(place.in_slow)} of the slowest requests do that"
         evidence = Evidence(ENGINE, rank, share, SlowRequestsDetail(slow_s=place.slow_s, usual_s=place.usual_s), why)
         suspects.append(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 from whyperf.diagnose.origin import Origin, Proof
 from whyperf.engines.finding import Detail, HotLine, SourceChange
 
+Confidence = Literal["high", "medium", "low"]
 PEAK_BYTES, ALLOCATED_BYTES = "peak_bytes", "allocated_bytes"
 MEMORY_MEASURES = frozenset({PEAK_BYTES, ALLOCATED_BYTES})
 """Of symptoms that are no slowness."""
@@ -103,7 +105,7 @@ class Suspect:
     path: tuple[str, ...]
     score: float
     share: float
-    confidence: str  # high, medium, low
+    confidence: Confidence
     pattern: str
     why: str
     variables: tuple[AbnormalVariable, ...] = ()
@@ -136,6 +138,10 @@ class SlowContext:
     bad: float
     steps: tuple[ContextStep, ...]  # outermost first
     hot: int  # the step that answers for the time
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hot < len(self.steps):
+            raise ValueError("the hot step is none of the steps")
 
 
 @dataclass(frozen=True)

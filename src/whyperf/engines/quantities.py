@@ -46,6 +46,8 @@ def in_bytes(value: float) -> str:
 
 def _digits(value: float) -> str:
     size = abs(value)
+    if size >= 1e15:
+        return f"{value:.3g}"
     if size >= 100 or value == 0:
         return f"{value:,.0f}"
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}"

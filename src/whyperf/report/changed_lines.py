@@ -17,6 +17,8 @@ _SIGNS = {"good": ("-", "green"), "bad": ("+", "red"), "both": (" ", "default")}
 
 def changed_lines(change: SourceChange, width: int, glyphs: Glyphs) -> Iterator[Text]:
     lines = [line for hunk in change.hunks for line in hunk]
+    if not lines:
+        return
     digits = len(str(max(line.line for line in lines)))
     common = min(indentation(printable(line.text)) for line in lines)
     yield Text()

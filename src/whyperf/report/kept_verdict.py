@@ -73,7 +73,7 @@ def kept_verdict(folder: Path, recordings: Sides, *, max_rows: int) -> Verdict |
         return None
     try:
         kept = read_plain(plain["verdict"])
-    except MisfitError:
+    except ValueError:  # a misfit, or a number that points at nothing
         raise damaged(folder / COMPARED) from None
     if kept.whyperf != __version__ or kept.manifests != _manifests(recordings, max_rows):
         return None
@@ -106,7 +106,7 @@ def as_plain(kept: KeptVerdict) -> dict[str, Any]:
 
 
 def read_plain(plain: dict[str, Any]) -> KeptVerdict:
-    """MisfitError where it is none."""
+    """ValueError where it is none."""
     kept = from_plain(KeptVerdict, plain)  # whose details are only what all engines have
     said = [suspect["evidence"] for suspect in plain["verdict"]["suspects"]]
     suspects = tuple(
@@ -117,7 +117,8 @@ def read_plain(plain: dict[str, Any]) -> KeptVerdict:
 
 
 def _with_detail(evidence: Evidence, plain: Mapping[str, Any]) -> Evidence:
-    kind = _DETAILS.get(plain["detail"].get(_CLASS))
+    name = plain["detail"].get(_CLASS)
+    kind = _DETAILS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise MisfitError("a detail is of no known class")
     return replace(evidence, detail=from_plain(kind, plain["detail"]))

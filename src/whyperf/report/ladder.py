@@ -21,7 +21,7 @@ _LINK_STYLES = {"strong": "green", "weak": "yellow", "inferred": "cyan", "guess"
 
 def ladder(detail: Detail, width: int, glyphs: Glyphs) -> Iterator[Text]:
     """Nothing for findings without one."""
-    if not isinstance(detail, CausesDetail):
+    if not isinstance(detail, CausesDetail) or not detail.ladder:
         return
     rungs = rungs_of(detail)
     names = [printable(name_of(rung)) for rung in rungs]

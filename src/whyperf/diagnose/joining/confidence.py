@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from whyperf.diagnose.settings import DiagnoseSettings
+from whyperf.diagnose.verdict import Confidence
 from whyperf.engines.finding import Finding
 
-HIGH, MEDIUM, LOW = "high", "medium", "low"
+HIGH: Final = "high"
+MEDIUM: Final = "medium"
+LOW: Final = "low"
 
 
-def confidence(finding: Finding, *, fewest_runs: int, doubtful: bool, settings: DiagnoseSettings) -> str:
+def confidence(finding: Finding, *, fewest_runs: int, doubtful: bool, settings: DiagnoseSettings) -> Confidence:
     """`fewest_runs`: of the kind with fewer runs. `doubtful`: something about the whole comparison is."""
     strength = finding.strength
     if strength is None or fewest_runs < 2 or not strength.separated or not strength.stands_out:

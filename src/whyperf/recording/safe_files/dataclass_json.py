@@ -72,6 +72,8 @@ def _fit(hint: Any, value: object, where: str) -> Any:
     if origin is tuple:
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise MisfitError(f"{where} is not a list")
+        if arguments[-1] is not Ellipsis and len(value) != len(arguments):
+            raise MisfitError(f"{where} has {len(value)} items instead of {len(arguments)}")
         return tuple(_fit(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if origin is dict:
         if not isinstance(value, dict):
