@@ -16,6 +16,8 @@ from whyperf.origin.values import ComparedValues
 
 _MOST_TEXT = 72
 _DECLARED_TYPE = re.compile(r"^(?:[A-Za-z_][\w:<>]*(?:\s+|\s*[*&]+\s*))+(?=[A-Za-z_]\w*\s*=[^=])")
+_RETURN = re.compile(r"^return\b|^(?!if\b|else\b|for\b|while\b|switch\b).*\)[^(){}]*\{\s*return\b[^;{}]*;\s*\}$")
+"""The line, or all of the function that the line holds."""
 _COUNTED = {HopKind.ENTERED: "is called", HopKind.STORED: "is written"}
 _DEEP = " A run under Valgrind shows that this is what was read."
 _SAYS_NOTHING = ("{", "}", "};", "} else {")
@@ -170,16 +172,19 @@ def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
         return f"{step.callee}()"
     if step.kind is HopKind.ENTERED:
         return f"{step.name or place.function}()"
-    if not step.name and source.startswith("return ") and step.kind is not HopKind.VARIABLE:
+    if not step.name and _RETURN.search(_without_comment(source)) and step.kind is not HopKind.VARIABLE:
         return f"{place.function}()"
     return step.name or statement(source)
 
 
 def statement(source: str) -> str:
     """Without comment and the type of what it declares, and no longer than reads well."""
-    plain = source.partition("//")[0].partition("/*")[0].strip().rstrip(";{ ").strip()
-    plain = _DECLARED_TYPE.sub("", plain)
+    plain = _DECLARED_TYPE.sub("", _without_comment(source).rstrip(";{ ").strip())
     return plain if len(plain) <= _MOST_TEXT else f"{plain[:_MOST_TEXT].rstrip()}..."
+
+
+def _without_comment(source: str) -> str:
+    return source.partition("//")[0].partition("/*")[0].strip()
 
 
 def _sentence(step: TrailStep, what: str, good: str, bad: str, *, differs: bool) -> str:
