@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import time
@@ -40,16 +41,18 @@ def main() -> int:
             print(line(one), one.outcome.detail, sep="\n")
             return int(bool(one.outcome.problem))
         fuzz.warm_up()
-        while time.monotonic() < end:
-            done = fuzz.execute(f"{args.seed}:{number}")
-            number += 1
-            cpu_s += done.outcome.seconds
-            problem = done.outcome.problem
-            if problem and problem not in found:
-                found[problem] = done
-                again = f"python -m bench.fuzz --seed {args.seed} {'--sanitized ' * args.sanitized}--only {number - 1}"
-                print(f"{line(done)}\n  again: {again}", flush=True)
-            times[problem] += 1
+        with contextlib.suppress(KeyboardInterrupt):  # what was done counts
+            while time.monotonic() < end:
+                done = fuzz.execute(f"{args.seed}:{number}")
+                number += 1
+                cpu_s += done.outcome.seconds
+                problem = done.outcome.problem
+                if problem and problem not in found:
+                    found[problem] = done
+                    sanitized = "--sanitized " * args.sanitized
+                    again = f"python -m bench.fuzz --seed {args.seed} {sanitized}--only {number - 1}"
+                    print(f"{line(done)}\n  again: {again}", flush=True)
+                times[problem] += 1
     print(f"{number - first} executions, {cpu_s:.0f} s of CPU time, {len(found)} findings (seed {args.seed})")
     for problem in found:
         print(f"  {times[problem]} times {problem}")

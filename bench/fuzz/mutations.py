@@ -218,8 +218,7 @@ def _kept(rng: random.Random, path: Path) -> str:
         plain = changed_json(rng, plain)
         where = "anything"
     else:
-        parts = sorted(_parts(plain["verdict"]["verdict"], "verdict"))
-        where = rng.choice(parts)
+        where = rng.choice(list(_parts(plain["verdict"]["verdict"], "verdict")) or ["verdict"])
         holder, key = plain["verdict"], "verdict"
         for step in where.split(".")[1:]:
             holder, key = holder[key], int(step) if step.isdecimal() else step
