@@ -73,6 +73,12 @@ from tests.cli.conftest import Whyperf, sentence
         (["compare", "true", "true", "--html", "-", "--open"], 2, "--html - prints the page"),
         (["diagnose", "a", "b", "--plan", "-"], 2, "--plan needs the name of a file"),
         (["prove", "only-one"], 2, "There is no folder only-one"),
+        (["diagnose", "a", "b", "--json", "nowhere/x.json"], 1, "There is no folder nowhere to write the verdict to."),
+        (["compare", "true", "true", "--perfetto", "nowhere/x"], 1, "There is no folder nowhere to write the trace to."),
+        (["diagnose", "a", "b", "--html", "/tmp"], 1, "/tmp is a folder: name a file to write the page to."),
+        (["compare", "true", "true", "-o", ""], 2, "the name is empty"),
+        (["info", "n" * 256], 1, "cannot be used: File name too long."),
+        (["compare", "true", "true", "-o", "n" * 256], 1, "cannot be used: File name too long."),
     ],
 )
 def test_a_sentence_and_no_traceback(refused: Whyperf, arguments: list[str], status: int, words: str) -> None:
@@ -91,6 +97,8 @@ def test_a_sentence_and_no_traceback(refused: Whyperf, arguments: list[str], sta
         (["record", "--", f"./tool {300 * 'x'}"], f"whyperf record -- ./tool {300 * 'x'}"),
         (["record", "--", f"tool {300 * 'x'}; true"], f"whyperf record -- sh -c 'tool {300 * 'x'}; true'"),
         (["attach", "1", "--watch", "x"], "whyperf record --pid 1 --trace --watch VARIABLE"),
+        (["prove"], "whyperf prove GOOD BAD"),
+        (["view", "--good", "a"], "whyperf view GOOD BAD"),
     ],
 )
 def test_what_to_type_instead_is_of_the_same_command(refused: Whyperf, arguments: list[str], instead: str) -> None:

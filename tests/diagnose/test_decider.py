@@ -113,6 +113,8 @@ def test_its_share_is_taken_from_those_who_pay(verdict: Verdict, after: list[tup
         before = next(other for other in verdict.suspects if other.function == one.function)
         assert one.why.startswith("Taken alone: ") == (one.share < before.share)
         assert one.why.endswith("It pays for what lookup decides.") == (one.share < before.share and "find" in one.path)
+        if one.share < before.share and "find" not in one.path:
+            assert one.why.endswith(f" Suspects before it answer for all but {one.share:.0%} of the excess.")
 
 
 def test_a_payer_of_two_deciders_is_taken_alone_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ _STATUS = {"difference": 0, "none": 3, "more-work": 3, "insufficient": 4}
 _TOO_SLOW = 5
 _STANDARD_OUTPUT = "-"
 _USUAL_METHOD = "sound"
+_WRITTEN = {"json": "the verdict", "html": "the page", "perfetto": "the trace", "plan": "the plan"}
 UNTOLD = 125  # to `git bisect run`
 _SAME_WORK = {None: None, "yes": True, "no": False}
 
@@ -415,14 +417,14 @@ def exit_status(verdict: Verdict, slower_percent: float | None) -> int:
     return _STATUS[verdict.kind.value]
 
 
-def sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
-    """The good and the bad recordings that `add_sides`' arguments name."""
-    good, bad = _named_sides(args)
+def sides(args: argparse.Namespace, command: str = NAME) -> tuple[list[Path], list[Path]]:
+    """The good and the bad recordings that `add_sides`' arguments name. `command`: what the user typed."""
+    good, bad = _named_sides(args, command)
     refuse_same(good, bad)
     return good, bad
 
 
-def _named_sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+def _named_sides(args: argparse.Namespace, command: str) -> tuple[list[Path], list[Path]]:
     named = bool(args.good or args.bad)
     if not named and len(args.recordings) == 2:
         return [Path(args.recordings[0])], [Path(args.recordings[1])]
@@ -436,7 +438,7 @@ def _named_sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
         if not folder.exists():
             raise WhyperfError(f"There is no folder {folder}.", f"whyperf compare -o {folder} GOOD BAD", status=2)
     raise WhyperfError(
-        "Name a good and a bad recording, or several after --good and --bad.", "whyperf diagnose GOOD BAD", status=2
+        "Name a good and a bad recording, or several after --good and --bad.", f"whyperf {command} GOOD BAD", status=2
     )
 
 
@@ -456,14 +458,25 @@ def check_outputs(args: argparse.Namespace) -> None:
         raise WhyperfError(
             "--open opens a file, and --html - prints the page.", "whyperf diagnose ... --open", status=2
         )
+    for name, what in _WRITTEN.items():
+        target = getattr(args, name, None)
+        if target is not None and not is_printed(target):
+            _check_output(Path(target), what)
     if args.html is None and not is_opened:
         return
     from whyperf.report.html.page import check_installed
 
     check_installed()
-    if args.html is not None and not args.html.absolute().parent.is_dir():
-        folder = args.html.parent
-        raise WhyperfError(f"There is no folder {folder} to write the page to.", f"mkdir -p {shlex.quote(str(folder))}")
+
+
+def _check_output(path: Path, what: str) -> None:
+    folder = path.parent
+    if not folder.absolute().is_dir():
+        raise WhyperfError(f"There is no folder {folder} to write {what} to.", f"mkdir -p {shlex.quote(str(folder))}")
+    if path.is_dir():
+        raise WhyperfError(f"{path} is a folder: name a file to write {what} to.", f"ls -ld {shlex.quote(str(path))}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise WhyperfError(f"{path} cannot be written to: Permission denied.", f"ls -ld {shlex.quote(str(folder))}")
 
 
 def is_printed(target: str | Path | None) -> bool:

@@ -44,6 +44,7 @@ COMMANDS: dict[str, str] = {
 
 # What a write to standard output can end with. Files that whyperf opens itself have a name, and sentences of their own.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_UNUSABLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR})  # of a name
 
 FIRST_EXAMPLES = """\
 examples:
@@ -67,6 +68,12 @@ class Command(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
+def _named(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return Path(text)
+
+
 class _Parser(argparse.ArgumentParser):
     """Says in one sentence what is wrong, without the whole usage before it."""
 
@@ -74,6 +81,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**settings)
         # `--budget -5s` is a wrong time, not a budget without one and then an option.
         self._negative_number_matcher = re.compile(r"-\.?\d")
+        self.register("type", Path, _named)  # an empty name is no other name for the current folder
 
     def error(self, message: str) -> NoReturn:
         _, unrecognized, words = message.partition("unrecognized arguments: ")
@@ -127,6 +135,8 @@ def _told(error: Exception, arguments: Sequence[str]) -> WhyperfError:
     ours."""
     if isinstance(error, PermissionError) and error.filename is not None:
         return no_permission(error)
+    if isinstance(error, OSError) and error.errno in _UNUSABLE and error.filename is not None:
+        return WhyperfError(f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}.")
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return WhyperfError("The current folder does not exist any more.", "cd")
     again = f"WHYPERF_DEBUG=1 whyperf {shlex.join(arguments)}"

@@ -64,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
 
     check_deep_hops(args)
     alone = _alone(args)
-    good, bad = (opened(path, args) for path in ((alone, alone) if alone else (paths[0] for paths in sides(args))))
+    good, bad = (
+        opened(path, args) for path in ((alone, alone) if alone else (paths[0] for paths in sides(args, NAME)))
+    )
     subject = recorded(good, bad, args.output_file)
     start = _start(args, bad, Path(subject.bad.path))
     ends = time.monotonic() + args.budget

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     choose_page(args)
     check_outputs(args)
     check_deep_hops(args)
-    good, bad = sides(args)
+    good, bad = sides(args, NAME)
     answer = judged(good, bad, args)
     subject = recorded(opened(good[0], args), opened(bad[0], args), args.output_file)
     ends = time.monotonic() + args.budget

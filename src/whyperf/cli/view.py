@@ -71,7 +71,7 @@ def _examined(args: argparse.Namespace) -> tuple[Verdict | None, Examined]:
 
         verdict = examine_stall(recording)
         return verdict if verdict.suspects else None, Examined([], [recording])
-    named = sides(args)
+    named = sides(args, NAME)
     good, bad = ([opened(path, args) for path in side] for side in named)
     if are_deep([*good, *bad]):
         from whyperf.diagnose.relations import examine_deep

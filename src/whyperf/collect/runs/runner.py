@@ -536,7 +536,10 @@ class _Run:
             others = {pid for pid, _ in self._live_threads()} - {self._target.pid}
             running = sum(Path(f"/proc/{pid}").exists() for pid in others)
             if running:
-                notes.append(f"{running} process(es) that the target started were still running when it ended.")
+                were = (
+                    "process that the target started was" if running == 1 else "processes that the target started were"
+                )
+                notes.append(f"{running} {were} still running when it ended.")
         return notes
 
     def _used_by_living(self) -> Usage:

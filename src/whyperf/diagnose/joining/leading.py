@@ -9,6 +9,7 @@ from typing import Protocol
 from whyperf.diagnose.joining.shares import answering_for, counted_once
 from whyperf.diagnose.verdict import Evidence, Suspect, Verdict
 from whyperf.engines.finding import Detail, HotLine
+from whyperf.engines.quantities import percent
 from whyperf.recording.names.identity import without_version
 
 _TAKEN_ALONE = "Taken alone: "
@@ -72,7 +73,7 @@ def led_by(verdict: Verdict, first: Suspect, left: Mapping[int, float]) -> Verdi
 def ranked(verdict: Verdict, suspects: Sequence[Suspect]) -> Verdict:
     """In this order."""
     told = (
-        replace(counted, why=_alone(one)) if counted.share < one.share else counted
+        replace(counted, why=_with_rest(one, counted.share)) if counted.share < one.share else counted
         for one, counted in zip(suspects, counted_once(suspects), strict=True)
     )
     return replace(verdict, suspects=tuple(replace(one, rank=rank) for rank, one in enumerate(told, 1)))
@@ -114,6 +115,13 @@ def _paying(payer: Suspect, decides: Suspect, left: float) -> Suspect:
     """Shares are counted once: it answers only for what is left."""
     said = f"{_alone(payer)} It pays for what {decides.function} decides."
     return replace(answering_for(payer, left), score=payer.score if left else 0.0, why=said)
+
+
+def _with_rest(suspect: Suspect, left: float) -> str:
+    if suspect.why.startswith(_TAKEN_ALONE):
+        return suspect.why
+    rest = f"all but {percent(left)} of the excess" if left else "all of the excess"
+    return f"{_alone(suspect)} Suspects before it answer for {rest}."
 
 
 def _alone(suspect: Suspect) -> str:
