@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.architecture import COMPILER_32, HERE, OTHER
 from tests.cli.conftest import Whyperf, sentence
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,11 @@ from tests.cli.conftest import Whyperf, sentence
         (["diagnose", "a", "b", "--plan", "-"], 2, "--plan needs the name of a file"),
         (["prove", "only-one"], 2, "There is no folder only-one"),
         (["diagnose", "a", "b", "--json", "nowhere/x.json"], 1, "There is no folder nowhere to write the verdict to."),
-        (["compare", "true", "true", "--perfetto", "nowhere/x"], 1, "There is no folder nowhere to write the trace to."),
+        (
+            ["compare", "true", "true", "--perfetto", "nowhere/x"],
+            1,
+            "There is no folder nowhere to write the trace to.",
+        ),
         (["diagnose", "a", "b", "--html", "/tmp"], 1, "/tmp is a folder: name a file to write the page to."),
         (["compare", "true", "true", "-o", ""], 2, "the name is empty"),
         (["info", "n" * 256], 1, "cannot be used: File name too long."),
@@ -197,6 +205,26 @@ def test_compare_keeps_what_is_in_the_folder(whyperf: Whyperf, tmp_path: Path) -
     (tmp_path / "mine" / "notes").touch()
     done = whyperf("compare", "--good", "true", "--bad", "true", "-o", "mine")
     assert "is not empty" in sentence(done, 1)
+
+
+@pytest.mark.parametrize("forced", [[], ["--force"]], ids=["", "forced"])
+def test_two_comparisons_into_one_folder_do_not_mix(whyperf: Whyperf, tmp_path: Path, forced: list[str]) -> None:
+    # GIVEN a comparison that goes on
+    command = [sys.executable, "-m", "whyperf", "compare", "--quick", "-o", "both", "sleep 60", "sleep 60"]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **pipes) as first:
+        until = time.monotonic() + PATIENCE_S
+        while not (tmp_path / "both" / "good-1").exists():
+            assert time.monotonic() < until and first.poll() is None
+            time.sleep(0.05)
+        # WHEN another one is asked for
+        done = whyperf("compare", "--quick", *forced, "true", "true", "-o", "both")
+        os.killpg(first.pid, signal.SIGINT)
+    # THEN it is refused, whatever it may replace, and not told to replace what is being made
+    assert "Another whyperf puts its recordings into both right now." in sentence(done, 1)
+    assert "--force" not in done.stderr
+    # AND once nobody is there, it may
+    assert whyperf("compare", "--quick", "--force", "true", "true", "--runs", "1", "-o", "both").returncode in (3, 4)
 
 
 def test_a_refused_comparison_leaves_no_folder(whyperf: Whyperf, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ from whyperf.comparison.adapting import adapted
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.endings import Outcomes, endings, failing_side, few_pairs, remarks
 from whyperf.comparison.pairs import record_pairs
-from whyperf.comparison.plan import ComparisonPlan, check_folder, default_folder, make_folder
+from whyperf.comparison.plan import ComparisonPlan, alone_in, check_folder, default_folder, make_folder
 from whyperf.errors import WhyperfError
 from whyperf.optional import has_numba, no_numba
 from whyperf.recording.compared import forget
@@ -148,7 +148,9 @@ def _recorded(plan: ComparisonPlan, args: argparse.Namespace, compared: Compared
     outcomes: Outcomes = {Side.GOOD: [], Side.BAD: []}
     is_new = not plan.folder.exists()
     try:
-        status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes, compared)
+        make_folder(plan.folder)
+        with alone_in(plan.folder):
+            status = (_record_deeply if args.deep else record_and_diagnose)(plan, args, outcomes, compared)
     except KeyboardInterrupt:
         raise _interrupted(plan.folder, outcomes) from None
     except BrokenPipeError:  # nobody reads the report any more; what was recorded is worth a diagnosis later
@@ -210,7 +212,6 @@ def _record_deeply(
     from whyperf.recording.symptom import SymptomKind, SymptomSpec
 
     symptom = symptom_of(args) or SymptomSpec(SymptomKind.INSTRUCTIONS)
-    make_folder(plan.folder)
     forget(plan.folder)
     deep = DeepPlan(
         plan.programs,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +45,35 @@ def check_folder(folder: Path, force: bool) -> None:
     quoted = shlex.quote(str(folder))
     if not folder.is_dir():
         raise WhyperfError(f"{folder} exists and is not a folder.", f"ls -l {quoted}")
+    with alone_in(folder):
+        pass
     if not force and any(folder.iterdir()):
         raise WhyperfError(
             f"{folder} is not empty; --force replaces the recordings in it.", f"whyperf compare --force -o {quoted} ..."
         )
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Refused while another comparison puts its recordings there. Meanwhile others are."""
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise not_created(folder, error) from None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        name = shlex.quote(f"{folder}-2")
+        raise WhyperfError(
+            f"Another whyperf puts its recordings into {folder} right now.", f"whyperf compare -o {name} ..."
+        ) from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(opened)
 
 
 def make_folder(folder: Path) -> None:
