@@ -290,7 +290,7 @@ def _decided(trail: Trail, question: AskControl) -> Next:
     if trail.is_alone:
         return Stop(ChainEnd.NOT_FOLLOWED, "One run does not tell what decides how often it runs.")
     if ("control", here.module.path, address) in trail.asked:
-        return Stop(ChainEnd.NOT_FOLLOWED, "What decides leads back to itself.")
+        return Stop(ChainEnd.NOT_FOLLOWED, "The way back leads to a condition that it came from, as in a loop.")
     trail.asked.add(("control", here.module.path, address))
     found = decided(trail, here, address)
     if not isinstance(found, Undecided):
