@@ -89,8 +89,10 @@ def test_json_to_a_file_comes_with_the_report(recordings, capsys, tmp_path):
 
 
 def test_json_to_nowhere_is_a_sentence(recordings, tmp_path):
-    with pytest.raises(WhyperfError, match="cannot be written"):
+    with pytest.raises(WhyperfError, match="There is no folder"):
         run(*THREE, "--json", str(tmp_path / "no" / "verdict.json"))
+    with pytest.raises(WhyperfError, match="cannot be written"):
+        run(*THREE, "--json", "/dev/full")
 
 
 @pytest.mark.parametrize("pair", [("good-0", "bad-0"), ("good-0", "good-1")])

@@ -77,7 +77,7 @@ def test_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_text_from_the_recording_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hostile = replace(MANIFEST, command=("\x1b[2J[bold]x",), stopped_by="\x07", start_real=10**30, exit_signal=999)
+    hostile = replace(MANIFEST, command=("\x1b[2J[bold]x",), stopped_by="\x07", start_real=1 << 64, exit_signal=999)
     text = shown(make(tmp_path / "rec", hostile), capsys)
     assert "\x1b" not in text and "\x07" not in text
     assert "[bold]x" in text

@@ -20,7 +20,7 @@ _manifests = st.builds(
     st.just(MANIFEST),
     command=st.lists(st.text()).map(tuple),
     exit_status=st.none() | st.integers(0, 255),
-    losses=st.builds(Losses, stacks_cut=st.dictionaries(st.text(), st.integers()), overwritten_s=st.floats(0, 1e6)),
+    losses=st.builds(Losses, stacks_cut=st.dictionaries(st.text(), st.integers(0, 1 << 64)), overwritten_s=st.floats(0, 1e6)),
 )
 
 
@@ -67,6 +67,7 @@ def test_what_is_no_manifest_is_a_sentence(text: str) -> None:
         ("window", {"start": 1}, r"window\.end is missing"),
         ("totals", {**to_plain(MANIFEST.totals), "wall_s": float("nan")}, r"totals\.wall_s is not a number"),
         ("tables", {"samples": 1}, r"tables\.samples is not an object"),
+        ("losses", {**to_plain(Losses()), "records_lost": 10**400}, r"losses\.records_lost is out of range"),
     ],
 )
 def test_misfits_say_where(field: str, value: object, complaint: str) -> None:

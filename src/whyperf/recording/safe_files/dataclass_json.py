@@ -105,6 +105,8 @@ def _fit_scalar(hint: Any, value: object, where: str) -> Any:
         return float(value)
     if hint is str and isinstance(value, str):
         return storable(value)
+    if hint is int and isinstance(value, int) and abs(value) > _MOST:
+        raise MisfitError(f"{where} is out of range")
     if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)) and hint is not float:
         return value
     raise MisfitError(f"{where} is not {_NAMES.get(hint, hint)}")
@@ -122,4 +124,5 @@ def _is_finite(value: float) -> bool:
         return False
 
 
+_MOST = 1 << 64  # of whole numbers: what is counted or measured fits into 64 bits
 _NAMES = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
