@@ -97,8 +97,8 @@ def quota(measures: Measures, cpus: float, throttled_s: float) -> str:
 def busy_machine(good: float, bad: float, *, judged_by_clock: bool) -> str:
     """`judged_by_clock`: the symptom is of elapsed time or latency, of which the run queue is a part."""
     busy = (
-        "The machine was busy: threads waited for a CPU longer than they used one "
-        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones)."
+        f"The machine was busy: threads waited for a CPU {_ratio(good)} times as long as they used one in the good "
+        f"runs, {_ratio(bad)} times in the bad ones."
     )
     if judged_by_clock:
         return (
@@ -291,6 +291,10 @@ def factor(measure: Measure) -> str:
         return "more"
     ratio = measure.bad_mean / measure.good_mean
     return f"{ratio:,.1f} times the" if ratio >= 1.5 else f"{100 * measure.relative:.0f}% more"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.1f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
 
 
 def _runs(measure: Measure) -> str:

@@ -13,6 +13,7 @@ from whyperf.ci.state import BenchmarkState
 from whyperf.diagnose.diagnosis import diagnose
 from whyperf.diagnose.measured.total_changes import sentence
 from whyperf.diagnose.verdict import TotalChange, VerdictKind
+from whyperf.diagnose.wording import busy_machine
 from whyperf.recording.sealed.latency import LatencyCount
 from whyperf.recording.sealed.manifest import RunOptions, ThreadTimes, TraceSummary
 
@@ -119,6 +120,17 @@ def test_a_busy_machine_is_said_first(busy):
     assert verdict.machine.startswith("The machine was busy") is busy
     # THEN the program's own time decides
     assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s" if busy else "wall_s")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"), [(0.6, 8.5, "0.6 times"), (8.5, 0.02, "8.5 times"), (0.0, 2.0, "0.0 times")]
+)
+def test_what_is_said_of_a_busy_machine_holds_for_both_sides(good, bad, said):
+    # GIVEN a side whose threads waited for a CPU for less time than they used one
+    sentence = busy_machine(good, bad, judged_by_clock=False)
+    # THEN nobody says that they waited longer
+    assert f"threads waited for a CPU {said} as long as they used one in the good runs" in sentence
+    assert "longer" not in sentence
 
 
 def test_of_a_busy_machine_nothing_is_said_that_the_symptom_contradicts():
