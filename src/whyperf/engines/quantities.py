@@ -51,9 +51,9 @@ def below(value: float, shown: Callable[[float], str]) -> str:
     """`less than 26 ms`: rounded up to two digits, so that it holds."""
     places = Decimal(value).adjusted() - 1
     most = float(Decimal(value).quantize(Decimal(f"1e{places}"), ROUND_CEILING))
-    number, unit = shown(most).split(" ")
+    number, space, unit = shown(most).partition(" ")
     number = number.rstrip("0").rstrip(".") if "." in number else number
-    return f"less than {number} {unit}"
+    return f"less than {number}{space}{unit}"
 
 
 def _digits(value: float) -> str:
