@@ -21,19 +21,16 @@ def at_most(seen_s: Sequence[float], runs: Sequence[Run], units: Sequence[float]
     """The most per unit of work that can have passed in calls that were seen for `seen_s` in each run; None where
     enough looks saw them.
 
-    Threads may wait all at the same moment, so what falls between two looks may do so for each of them.
+    Threads may wait all at the same moment, so what falls between two looks may do so for each of them. None waits for
+    longer than its run lasts. Time on a CPU and in the run queue is not taken off: the kernel counts it from before the
+    window, while the program is being started.
     """
     threads = max(sum(len(run.manifest.totals.threads) for run in runs) / len(runs), 1.0)
     looks = sum(seen_s) / LOOK_S / threads
     if looks >= _ENOUGH:
         return None
     missed_s = (2 * sqrt(looks) + _NONE_SEEN) * LOOK_S * threads / len(runs)
-    by_run = [min(seen + missed_s, max(_not_running_s(run), seen)) for seen, run in zip(seen_s, runs, strict=True)]
+    lasted = [run.manifest.totals.wall_s * max(len(run.manifest.totals.threads), 1) for run in runs]
+    by_run = [min(seen + missed_s, max(longest, seen)) for seen, longest in zip(seen_s, lasted, strict=True)]
     most = sum(most / count for most, count in zip(by_run, units, strict=True)) / len(runs)
     return most if most > 0 else None
-
-
-def _not_running_s(run: Run) -> float:
-    """Of all threads that were seen: nothing else can have passed in calls."""
-    totals = run.manifest.totals
-    return sum(max(totals.wall_s - one.run_s - one.runnable_s, 0.0) for one in totals.threads)
