@@ -9,6 +9,7 @@ import numpy as np
 
 from whyperf.engines.holdings import Holdings, holdings_of
 from whyperf.engines.quantities import in_bytes
+from whyperf.engines.sampled_bytes import at_peak, of_rows
 from whyperf.recording.schemas.memory_tables import MemoryKind
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def memory_lines(recording: Recording) -> Iterator[tuple[str, str]]:
     yield (
         "memory",
         f"{len(held):,} sampled allocations (one in {interval}), standing for {in_bytes(float(held.weight.sum()))}: "
-        f"{in_bytes(held.peak_bytes)} in use at the peak, {began:.2f} s after the start; "
-        f"{in_bytes(held.kept_bytes)} never freed",
+        f"{at_peak([held])} in use at the peak, {began:.2f} s after the start; "
+        f"{of_rows([held], [held.kept])} never freed",
     )
     if len(held):
         yield "", f"{curve(held)}  in use over time"

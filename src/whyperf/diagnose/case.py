@@ -101,7 +101,7 @@ class Case:
 
     @property
     def _is_busy(self) -> bool:
-        """Whether threads waited for a CPU longer than they used one, and no quota of their own was the reason."""
+        """Whether a side's threads waited for a CPU longer than they used one, without a quota as the reason."""
         return max(self._queued) > 1.0 and not any(run.manifest.totals.quota_cpus for run in self.runs)
 
     def busy_machine(self, measure: str) -> str:

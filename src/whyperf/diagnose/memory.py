@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import sqrt
@@ -27,6 +27,7 @@ from whyperf.engines.memory.findings import findings
 from whyperf.engines.memory.settings import MemorySettings
 from whyperf.engines.quantities import in_bytes
 from whyperf.engines.run import ONE_RUN, Run
+from whyperf.engines.sampled_bytes import SampledBytes, SampledPair, at_peak, in_use, of_rows
 from whyperf.recording.schemas.memory_tables import MemoryKind
 
 _EXPLAINED = 0.5  # the larger part
@@ -48,13 +49,15 @@ def decide_memory(
     if grown is None:
         more = figures.more_work(case.settings)
         if more is not None and otherwise.kind is VerdictKind.NONE:
-            return _decision(case, VerdictKind.MORE_WORK, wording.more_memory_for_more_work(more, case.measures), more)
-        return replace(otherwise, notes=(*otherwise.notes, wording.same_memory(figures.live)))
+            sentence = wording.more_memory_for_more_work(figures.at_peak, case.measures)
+            return _decision(case, VerdictKind.MORE_WORK, sentence, more)
+        return replace(otherwise, notes=(*otherwise.notes, wording.same_memory(figures.at_peak)))
     calls = None if counted is None else calls_per_unit(case.good, case.bad, counted.good, counted.bad)
     excess = compare(case.good, case.bad, kind=figures.kind, same_work=same_work, counted=calls)
     found = findings(excess)
     notes = [*_explained(excess, figures, bool(found)), *_beside(otherwise)]
-    sentence = wording.more_memory_held(grown, figures.live, figures.kept)
+    is_allocated = grown is figures.live
+    sentence = wording.more_memory_held(grown, figures.at_peak, figures.never_freed, is_allocated=is_allocated)
     decision = _decision(case, VerdictKind.DIFFERENCE, sentence, grown, notes)
     return replace(decision, claims=_claims(case, found))
 
@@ -63,7 +66,7 @@ def _decide_churn(case: Case, otherwise: Decision, figures: _Figures, *, same_wo
     """No more memory is in use, but much more is allocated and freed again. Where time grew as well, that stays the
     symptom: allocating is one of its reasons."""
     found = findings(compare(case.good, case.bad, amount=allocated, same_work=same_work))
-    sentence = wording.memory_churns(figures.allocated, figures.in_use)
+    sentence = wording.memory_churns(figures.allocated, figures.ever_allocated, figures.used)
     if otherwise.kind in (VerdictKind.DIFFERENCE, VerdictKind.MORE_WORK):
         who = [f"{one.function.name}: {one.why}" for one in found[:1]]
         return replace(otherwise, notes=(*otherwise.notes, " ".join((sentence, *who))))
@@ -89,7 +92,6 @@ class _Figures:
         self._measures, self._runs = measures, (good, bad)
         self.resident = measures.memory
         self.live = peaks(*self._held)
-        self.kept = Measure("kept_bytes", *(tuple(one.kept_bytes for one in side) for side in self._held))
         self.allocated = Measure(
             ALLOCATED_BYTES, *(tuple(float(one.weight[one.in_window].sum()) for one in side) for side in self._held)
         )
@@ -118,6 +120,23 @@ class _Figures:
         rows = [tuple(holdings_of(run.recording, MemoryKind.PAGE).peak_bytes for run in side) for side in self._runs]
         return Measure("touched_bytes", *rows)
 
+    @cached_property
+    def at_peak(self) -> SampledPair:
+        return self._sampled(at_peak)
+
+    @cached_property
+    def never_freed(self) -> SampledPair:
+        return self._sampled(lambda side: of_rows(side, [one.kept for one in side]))
+
+    @cached_property
+    def ever_allocated(self) -> SampledPair:
+        return self._sampled(lambda side: of_rows(side, [one.in_window for one in side]))
+
+    @cached_property
+    def used(self) -> SampledPair:
+        """On average over time."""
+        return self._sampled(in_use)
+
     def churns(self, settings: DiagnoseSettings) -> bool:
         """Whether at least twice as much is allocated for each byte in use."""
         grew = judge(self.allocated, settings.held_memory).change is Direction.GREW
@@ -129,6 +148,10 @@ class _Figures:
         """Memory that grew, though not for each unit of work."""
         grew = self._does_more_work(settings) and peak_grew(*self._held, settings)
         return self.live if grew else None
+
+    def _sampled(self, amount: Callable[[Sequence[Holdings]], SampledBytes]) -> SampledPair:
+        good, bad = self._held
+        return SampledPair(amount(good), amount(bad))
 
     def _resident_if_known(self) -> Measure | None:
         return self.resident if min(*self.resident.good, *self.resident.bad) > 0 else None

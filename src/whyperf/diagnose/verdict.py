@@ -194,6 +194,8 @@ class TotalChange:
     measure: str
     good: float
     bad: float
+    good_below: float | None = None  # `good` is an estimate from few looks at threads, and below this; None: it is not
+    bad_below: float | None = None
 
 
 @dataclass(frozen=True)

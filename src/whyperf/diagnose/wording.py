@@ -12,6 +12,7 @@ from whyperf.diagnose.verdict import Percentile
 from whyperf.engines.kernel.blocked_waits import BlockedWaits
 from whyperf.engines.quantities import count, in_bytes, percent, seconds
 from whyperf.engines.same_command import SameWork
+from whyperf.engines.sampled_bytes import SampledBytes, SampledPair
 
 SPREAD_UNKNOWN = "Spread unknown: a single run of a kind cannot show how much runs differ by themselves."
 COUNT_UNITS = "Count units of work to tell more work from slower work: work=N from the driver or --work-count FUNCTION."
@@ -24,6 +25,7 @@ LEFT_OUT = {
 }
 HOLDER_UNSEEN = "Who holds the lock is not seen here, only who waits for it"
 WAITS_UNSEEN = "Samples of CPU time do not show if threads wait for each other"
+_UNSAMPLED = "too little to sample"
 _SHOWN_WORD = 40  # characters of a command's word
 _TIMES = {
     "cpu_s": "CPU time",
@@ -97,8 +99,8 @@ def quota(measures: Measures, cpus: float, throttled_s: float) -> str:
 def busy_machine(good: float, bad: float, *, judged_by_clock: bool) -> str:
     """`judged_by_clock`: the symptom is of elapsed time or latency, of which the run queue is a part."""
     busy = (
-        "The machine was busy: threads waited for a CPU longer than they used one "
-        f"({good:.1f} times as long in the good runs, {bad:.1f} times in the bad ones)."
+        f"The machine was busy: threads waited for a CPU {_ratio(good)} times as long as they used one in the good "
+        f"runs, {_ratio(bad)} times in the bad ones."
     )
     if judged_by_clock:
         return (
@@ -218,45 +220,54 @@ def more_memory(memory: Measure) -> str:
     )
 
 
-def more_memory_held(grown: Measure, live: Measure, kept: Measure) -> str:
-    """`grown`: what shows it; `live` and `kept`: what the allocations come to at the peak and at the end."""
-    what = "at the peak" if grown is live else "resident at the peak"
-    sentence = (
-        f"Bad runs use {factor(grown)} memory: {in_bytes(grown.bad_mean)} {what}, not {in_bytes(grown.good_mean)} "
-        f"({_runs(grown)})"
-    )
-    never = f"{in_bytes(kept.bad_mean)} are never freed, was {in_bytes(kept.good_mean)}"
-    if grown is live:
-        return f"{sentence}; {never}."
-    return f"{sentence}. {in_bytes(live.bad_mean)} are allocated then, was {in_bytes(live.good_mean)}; {never}."
+def more_memory_held(grown: Measure, live: SampledPair, kept: SampledPair, *, is_allocated: bool) -> str:
+    """`grown`: what shows it, `live` itself if `is_allocated`; `live` and `kept`: what the allocations come to at the
+    peak and at the end."""
+    never = f"{kept.bad} are never freed, was {kept.good}"
+    if not (kept.good.is_measured or kept.bad.is_measured):
+        never = "what is never freed is too little to sample"
+    runs = _runs(grown)
+    if is_allocated and live.good.is_measured:
+        how = f"{factor(grown)} memory: {live.bad} at the peak, not {live.good} ({runs})"
+        return f"Bad runs use {how}; {never}."
+    if is_allocated:
+        how = f"more memory: {live.bad} at the peak, was {live.good} ({_UNSAMPLED}; {runs})"
+        return f"Bad runs use {how}; {never}."
+    resident = f"{in_bytes(grown.bad_mean)} resident at the peak, not {in_bytes(grown.good_mean)} ({runs})"
+    then = f"{live.bad} are allocated then, was {_first_said(live.good)}"
+    return f"Bad runs use {factor(grown)} memory: {resident}. {then}; {never}."
 
 
-def more_memory_for_more_work(live: Measure, measures: Measures) -> str:
+def more_memory_for_more_work(live: SampledPair, measures: Measures) -> str:
     units = measures.units
     return (
         f"Bad runs did {units.bad_mean / units.good_mean:.1f} times the work ({count(units.bad_mean)} against "
-        f"{count(units.good_mean)} × {measures.unit}) and hold {in_bytes(live.bad_mean)} at the peak, not "
-        f"{in_bytes(live.good_mean)}: no more for each {measures.unit}."
+        f"{count(units.good_mean)} × {measures.unit}) and hold {live.bad} at the peak, not "
+        f"{_first_said(live.good)}: no more for each {measures.unit}."
     )
 
 
-def memory_churns(allocated: Measure, in_use: Measure) -> str:
+def memory_churns(grown: Measure, allocated: SampledPair, in_use: SampledPair) -> str:
+    used = f"{in_use.bad} are in use on average, was {in_use.good}"
+    if not allocated.good.is_measured:
+        was = f"was {allocated.good} ({_UNSAMPLED}; {_runs(grown)})"
+        return f"Bad runs allocate more memory, {allocated.bad}, {was}, and free it again: {used}."
     return (
-        f"Bad runs allocate {factor(allocated)} memory, {in_bytes(allocated.bad_mean)} instead of "
-        f"{in_bytes(allocated.good_mean)} ({_runs(allocated)}), and free it again: {in_bytes(in_use.bad_mean)} are in "
-        f"use on average, was {in_bytes(in_use.good_mean)}."
+        f"Bad runs allocate {factor(grown)} memory, {allocated.bad} instead of {allocated.good} ({_runs(grown)}), and "
+        f"free it again: {used}."
     )
 
 
-def same_memory(live: Measure) -> str:
-    if not any((*live.good, *live.bad)):
+def same_memory(live: SampledPair) -> str:
+    if live.good.mean == live.bad.mean == 0:
         return (
             "No allocation was sampled: there are few, or the program has an allocator of its own (--allocator malloc)."
         )
-    return (
-        f"Allocated memory did not grow beyond doubt: {in_bytes(live.bad_mean)} at the peak, "
-        f"{in_bytes(live.good_mean)} in good runs."
-    )
+    return f"Allocated memory did not grow beyond doubt: {live.bad} at the peak, {live.good} in good runs."
+
+
+def _first_said(one: SampledBytes) -> str:
+    return str(one) if one.is_measured else f"{one} ({_UNSAMPLED})"
 
 
 def no_cpu(measures: Measures, cpu_wait_s: float) -> str:
@@ -291,6 +302,10 @@ def factor(measure: Measure) -> str:
         return "more"
     ratio = measure.bad_mean / measure.good_mean
     return f"{ratio:,.1f} times the" if ratio >= 1.5 else f"{100 * measure.relative:.0f}% more"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.1f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
 
 
 def _runs(measure: Measure) -> str:

@@ -79,9 +79,15 @@ class Holdings:
         return chance
 
     @cached_property
+    def squares(self) -> Floats:
+        """What each adds to the variance of a sum: another run of the same behaviour has other allocations sampled."""
+        added: Floats = self.weight**2 * self.unsure
+        return added
+
+    @cached_property
     def peak_variance(self) -> float:
-        """Of the bytes at the peak: another run of the same behaviour has other allocations sampled."""
-        return float((self.weight**2 * self.unsure)[self.at_peak].sum())
+        """Of the bytes at the peak."""
+        return float(self.squares[self.at_peak].sum())
 
     @cached_property
     def least_peak_bytes(self) -> float:
@@ -95,11 +101,16 @@ class Holdings:
         return max(0.0, self.peak_bytes - float(beyond))
 
     @cached_property
+    def lived_part(self) -> Floats:
+        """Of the window, for how much of it each was there."""
+        first, last = self.window
+        lived: Floats = np.maximum(np.minimum(self.end, last) - np.maximum(self.begin, first), 0) / max(last - first, 1)
+        return lived
+
+    @cached_property
     def mean_bytes(self) -> float:
         """In use on average: a peak says little where few samples come and go."""
-        first, last = self.window
-        lived = np.minimum(self.end, last) - np.maximum(self.begin, first)
-        return float((self.weight * np.maximum(lived, 0)).sum()) / max(last - first, 1)
+        return float((self.weight * self.lived_part).sum())
 
     @cached_property
     def before_bytes(self) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Decimal
+
 
 def seconds(value: float) -> str:
     """Three digits and the unit that keeps them short."""
@@ -42,6 +45,15 @@ def in_bytes(value: float) -> str:
             shown = value / limit
             return f"{shown:,.0f} {unit}" if size >= 10 * limit else f"{shown:.1f} {unit}"
     return f"{value:,.0f} bytes"
+
+
+def below(value: float, shown: Callable[[float], str]) -> str:
+    """`less than 26 ms`: rounded up to two digits, so that it holds."""
+    places = Decimal(value).adjusted() - 1
+    most = float(Decimal(value).quantize(Decimal(f"1e{places}"), ROUND_CEILING))
+    number, space, unit = shown(most).partition(" ")
+    number = number.rstrip("0").rstrip(".") if "." in number else number
+    return f"less than {number}{space}{unit}"
 
 
 def _digits(value: float) -> str:

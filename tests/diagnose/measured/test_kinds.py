@@ -10,9 +10,12 @@ import pytest
 from tests.diagnose.test_diagnosis import SLOW, STACKS, runs
 from whyperf.ci.judging import judge_change
 from whyperf.ci.state import BenchmarkState
+from whyperf.collect.runs import runner
 from whyperf.diagnose.diagnosis import diagnose
+from whyperf.diagnose.measured.looks import LOOK_S
 from whyperf.diagnose.measured.total_changes import sentence
 from whyperf.diagnose.verdict import TotalChange, VerdictKind
+from whyperf.diagnose.wording import busy_machine
 from whyperf.recording.sealed.latency import LatencyCount
 from whyperf.recording.sealed.manifest import RunOptions, ThreadTimes, TraceSummary
 
@@ -119,6 +122,17 @@ def test_a_busy_machine_is_said_first(busy):
     assert verdict.machine.startswith("The machine was busy") is busy
     # THEN the program's own time decides
     assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "own_s" if busy else "wall_s")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"), [(0.6, 8.5, "0.6 times"), (8.5, 0.02, "8.5 times"), (0.0, 2.0, "0.0 times")]
+)
+def test_what_is_said_of_a_busy_machine_holds_for_both_sides(good, bad, said):
+    # GIVEN a side whose threads waited for a CPU for less time than they used one
+    sentence = busy_machine(good, bad, judged_by_clock=False)
+    # THEN nobody says that they waited longer
+    assert f"threads waited for a CPU {said} as long as they used one in the good runs" in sentence
+    assert "longer" not in sentence
 
 
 def test_of_a_busy_machine_nothing_is_said_that_the_symptom_contradicts():
@@ -232,6 +246,35 @@ def test_every_other_total_that_changed_is_said():
 def test_small_totals_of_small_units_keep_their_digits():
     change = TotalChange("written_bytes", 120.0, 4_300.0)
     assert sentence([change], "") == "Also changed: bytes written to storage 4.3 kB, was 120 bytes."
+
+
+@pytest.mark.parametrize("seen_s", [0.0, 0.0138], ids=["never", "once"])
+def test_a_sleep_that_few_looks_can_see_is_no_measured_figure(seen_s):
+    # GIVEN good runs that sleep for 21 of 26 ms, of which looks saw nothing or a part; and bad ones that sleep for 1 s
+    def side(wall_s, asleep_s):
+        # whose start, before the window, is in what the kernel counts
+        main = thread("waiter", wall_s, 0.004, 0.01, main=True, **({"clock_nanosleep": asleep_s} if asleep_s else {}))
+        return runs(STACKS, wall_s=wall_s, thread_times=(main,))
+
+    verdict = diagnose(side(0.0259, seen_s), side(1.01, 1.0))
+    # THEN the totals tell what they can be at most
+    (total,) = (one for one in verdict.totals if one.measure == "sleep_s")
+    assert (total.good, total.good_below, total.bad_below) == (seen_s, pytest.approx(0.0259), None)
+    assert "sleeping about 1.00 s, was less than 26 ms" in sentence(verdict.totals, "wall_s")
+
+
+def test_time_in_calls_is_about_what_looks_saw():
+    changes = [TotalChange("lock_wait_s", 0.5, 3.0), TotalChange("sleep_s", 3.0, 0.01, bad_below=0.1612)]
+    said = sentence(changes, "")
+    assert "waiting for locks and conditions about 3.00 s, was about 500 ms" in said
+    assert "sleeping less than 170 ms, was about 3.00 s" in said
+    # AND a bound beyond the other figure says nothing
+    many = TotalChange("lock_wait_s", 0.1, 3.0, good_below=6.4)
+    assert "conditions about 3.00 s, was too little to measure" in sentence([many], "")
+
+
+def test_a_look_stands_for_as_long_as_the_runner_lets_pass():
+    assert LOOK_S == runner._TICK_S
 
 
 def test_why_the_confidence_is_not_high_is_said():

@@ -188,6 +188,17 @@ def test_who_touches_an_arena_of_the_programs_own_comes_first(tmp_path: Path) ->
     assert first.detail.bad_live_bytes == pytest.approx(60e6, rel=0.1)
 
 
+def test_what_few_samples_say_of_good_runs_is_a_bound(tmp_path: Path) -> None:
+    # GIVEN good runs that hold a kilobyte, each sample of which stands for half a megabyte or more
+    verdict = verdict_of(tmp_path, compiled(tmp_path, LEAK))
+    # THEN no figure and no ratio of it is said
+    assert verdict.suspects[0].why.endswith(".")
+    assert ", was less than " in verdict.suspects[0].why
+    sentence = verdict.symptom.sentence
+    assert "was less than " in sentence and "(too little to sample" in sentence
+    assert ("times the memory" in sentence) is ("resident" in sentence)
+
+
 def test_counters_that_only_grow_are_told_where_it_allocates(tmp_path: Path) -> None:
     # GIVEN a list that was emptied whenever it held 100 items, and no longer is
     verdict = verdict_of(tmp_path, compiled(tmp_path, NEVER_EMPTIED))

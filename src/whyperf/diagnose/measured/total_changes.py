@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
+from whyperf.diagnose.measured.looks import at_most
 from whyperf.diagnose.measured.measure_names import measure_name
 from whyperf.diagnose.measured.measures import Measures
 from whyperf.diagnose.measured.significance import Direction, Measure, judge
 from whyperf.diagnose.settings import DiagnoseSettings, Floors
 from whyperf.diagnose.verdict import PEAK_BYTES, TotalChange
 from whyperf.engines.kernel.system_calls import CHILDREN, LOCKS, SLEEPS, SOCKETS, STORAGE
-from whyperf.engines.quantities import count, in_bytes, seconds
+from whyperf.engines.quantities import below, count, in_bytes, seconds
 from whyperf.engines.run import Run
 from whyperf.recording.sealed.manifest import ThreadTimes
 
@@ -33,8 +35,9 @@ def total_changes(
 ) -> tuple[TotalChange, ...]:
     """Of those that are certain, the largest first."""
 
+    units = [[run.work.count if measures.per_unit else 1.0 for run in side] for side in (good, bad)]
+
     def collect(name: str, figure: Callable[[Run], float]) -> Measure:
-        units = [[run.work.count if measures.per_unit else 1.0 for run in side] for side in (good, bad)]
         figures = (
             tuple(figure(run) / by for run, by in zip(side, divided, strict=True))
             for side, divided in zip((good, bad), units, strict=True)
@@ -54,13 +57,15 @@ def total_changes(
         every += [collect(name, partial(_waited, waits, name)) for name in (*_CALLS, "run_queue_s")]
         every.append(collect("context_switches", lambda run: sum(one.turns for one in run.manifest.totals.threads)))
     changes = [one for measure in every if (one := _change(measure, measures, settings)) is not None]
-    return tuple(sorted(changes, key=lambda one: -_factor(one)))
+    bounded = [_bounded(one, (good, bad), units) if one.measure in _CALLS else one for one in changes]
+    return tuple(sorted(bounded, key=lambda one: -_factor(one)))
 
 
 def sentence(changes: Sequence[TotalChange], shown: str) -> str:
     """In one line, without what is the symptom itself."""
     said = [
-        f"{measure_name(one.measure)} {_amount(one, one.bad)}, was {_amount(one, one.good)}"
+        f"{measure_name(one.measure)} {_amount(one, one.bad, one.bad_below)}, "
+        f"was {_amount(one, one.good, one.good_below)}"
         for one in changes
         if one.measure != shown
     ]
@@ -85,6 +90,15 @@ def _change(measure: Measure, measures: Measures, settings: DiagnoseSettings) ->
     return TotalChange(measure.name, measure.good_mean, measure.bad_mean)
 
 
+def _bounded(change: TotalChange, sides: Sequence[Sequence[Run]], units: Sequence[Sequence[float]]) -> TotalChange:
+    """With what it may be at most, where few looks saw it."""
+    good, bad = (
+        at_most([_waits(run.manifest.totals.threads)[change.measure] for run in side], side, divided)
+        for side, divided in zip(sides, units, strict=True)
+    )
+    return replace(change, good_below=good, bad_below=bad)
+
+
 _OTHERS = Floors(relative=0.5, single_relative=1.5)  # these vary more than time does from run to run
 
 
@@ -106,7 +120,12 @@ def _factor(change: TotalChange) -> float:
     return more / less if less > 0 else float("inf")
 
 
-def _amount(change: TotalChange, value: float) -> str:
+def _amount(change: TotalChange, value: float, most: float | None) -> str:
+    other = max(change.good, change.bad)
+    if most is not None and value < other:
+        return below(most, seconds) if most < other else "too little to measure"
+    if change.measure in _CALLS and value > 0:
+        return f"about {seconds(value)}"
     if change.measure.endswith("_s"):
         return seconds(value)
     return in_bytes(value) if change.measure.endswith("bytes") else count(round(value, 1))

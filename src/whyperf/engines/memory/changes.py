@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import log2
 
@@ -20,6 +20,7 @@ from whyperf.engines.memory.contexts import (
     touched,
 )
 from whyperf.engines.run import Floats, Ints
+from whyperf.engines.sampled_bytes import SampledBytes, of_rows
 
 Amount = Callable[[PlacedHoldings], Floats]
 
@@ -40,6 +41,8 @@ class Amounts:
     live: float  # bytes at the peak
     kept: float  # bytes that were never freed
     touched: float  # bytes at the peak that were ever touched
+    at_peak: SampledBytes  # `live`, with how well it is known
+    in_all: SampledBytes  # `allocated`
 
     @property
     def touched_part(self) -> float:
@@ -53,6 +56,11 @@ class Amounts:
     def held_part(self) -> float:
         """Of what was allocated, what was there at the peak."""
         return min(1.0, self.live / self.allocated) if self.allocated else 0.0
+
+    @property
+    def most_held_part(self) -> float:
+        """The same at most, where few samples were there."""
+        return min(1.0, self.at_peak.most / self.allocated) if self.allocated else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +95,18 @@ def change_of(contexts: MemoryContexts, nodes: Ints, amount: Amount = live) -> M
         def by_run(what: Amount) -> list[float]:
             return [float((what(one) * inside[one]).sum()) for one in side]
 
-        mean = [sum(by_run(what)) / len(side) for what in (objects, allocated, live, kept, touched)]
+        number, ever, there, never_freed, used = (
+            sum(by_run(what)) / len(side) for what in (objects, allocated, live, kept, touched)
+        )
         compared = by_run(amount)
         squares = [float((amount(one) ** 2 * one.held.unsure * inside[one]).sum()) for one in side]
         spread = float(np.var(compared, ddof=1)) / len(side) if len(side) > 1 else 0.0
-        return Amounts(*mean), tuple(compared), max(sum(squares) / len(side) ** 2, spread)
+        held = [one.held for one in side]
+        in_all = of_rows(held, [inside[one] & one.held.in_window for one in side])
+        replaced = ever / max(there, 1.0)
+        at_peak = replace(of_rows(held, [inside[one] & one.held.at_peak for one in side]), replaced=replaced)
+        mean = Amounts(number, ever, there, never_freed, used, at_peak, in_all)
+        return mean, tuple(compared), max(sum(squares) / len(side) ** 2, spread)
 
     good, good_runs, good_variance = amounts(contexts.good)
     bad, bad_runs, bad_variance = amounts(contexts.bad)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from whyperf.engines.memory.changes import GrowthReason, MemoryChange
-from whyperf.engines.quantities import count, how_many, in_bytes, percent, times
+from whyperf.engines.memory.changes import Amounts, GrowthReason, MemoryChange
+from whyperf.engines.quantities import below, count, how_many, in_bytes, percent, times
 from whyperf.engines.run import ONE_RUN
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Said:
 def why(account: MemoryAccount) -> Said:
     """Of the function that decides about the allocations."""
     change = account.change
-    held = f"{in_bytes(change.bad.live)} of it are in use at the peak, was {in_bytes(change.good.live)}"
+    held = f"{change.bad.at_peak} of it are in use at the peak, was {change.good.at_peak}"
     reason = change.reason
     pattern = _kept_pattern(account)
     leaks = pattern == LEAK
@@ -41,11 +41,11 @@ def why(account: MemoryAccount) -> Said:
     never = " It is never freed." if leaks else ""
     if reason is GrowthReason.NEW:
         return Said(
-            f"allocates {in_bytes(change.bad.live)} in use at the peak; good runs allocate nothing there.{never}",
+            f"allocates {change.bad.at_peak} in use at the peak; in good runs no allocation was sampled there.{never}",
             pattern,
         )
     if reason is GrowthReason.NOT_FREED:
-        good, bad = percent(1 - change.good.held_part), percent(1 - change.bad.held_part)
+        good, bad = _free_at_peak(change.good), _free_at_peak(change.bad)
         resized = account.stopped is not None and account.stopped.resizes
         how = "no longer shrunk" if resized else "no longer freed" if leaks else "freed later"
         return Said(f"allocates memory that is {how}: {good} was free at the peak, now {bad}; {held}.", pattern)
@@ -55,8 +55,8 @@ def why(account: MemoryAccount) -> Said:
             f"{held}.{never}",
             pattern,
         )
-    times = f"{_rounded(change.bad.objects)} times, was {_rounded(change.good.objects)}"
-    return Said(f"allocates more often: about {times}; {held}.{never}", pattern)
+    often = f"about {_rounded(change.bad.objects)} times, was {_objects(change.good)}"
+    return Said(f"allocates more often: {often}; {held}.{never}", pattern)
 
 
 def no_longer_frees(account: MemoryAccount, allocator: str, freer: str) -> Said:
@@ -64,7 +64,7 @@ def no_longer_frees(account: MemoryAccount, allocator: str, freer: str) -> Said:
     if stopped is None:
         return why(account)
     allocates = "what it allocates" if allocator == freer else f"what {allocator} allocates"
-    held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
+    held = f"{change.bad.at_peak} are in use at the peak, was {change.good.at_peak}"
     if stopped.calls is not None:
         return Said(
             f"{calls_less(stopped.calls, resizes=stopped.resizes, allocates=allocates)}; {held}.",
@@ -92,7 +92,7 @@ def frees_less_through(account: MemoryAccount, allocator: str, freer: str) -> Sa
     verb = "shrinks" if stopped.resizes else "frees"
     good, now = (percent(min(1.0, part)) for part in (stopped.good, stopped.bad))
     parts = f"{good} of what {allocator} allocates in good runs, {now} now"
-    held = f"{in_bytes(change.bad.live)} are in use at the peak, was {in_bytes(change.good.live)}"
+    held = f"{change.bad.at_peak} are in use at the peak, was {change.good.at_peak}"
     return Said(f"changed between the builds. Through {freer} it {verb} {parts}; {held}.", _kept_pattern(account))
 
 
@@ -108,9 +108,9 @@ def _wastes(change: MemoryChange) -> Said:
     how = {
         GrowthReason.LARGER: f"allocates more each time than it uses: {in_bytes(change.bad.each)} on average, was "
         f"{in_bytes(change.good.each)}",
-        GrowthReason.NEW: "allocates memory that it does not use; good runs allocate nothing there",
+        GrowthReason.NEW: "allocates memory that it does not use; in good runs no allocation was sampled there",
     }.get(change.reason, "allocates memory that it does not use")
-    held = f"{in_bytes(change.bad.live)} are allocated at the peak, was {in_bytes(change.good.live)}"
+    held = f"{change.bad.at_peak} are allocated at the peak, was {change.good.at_peak}"
     return Said(f"{how}; {touched}{before}; {held}.", WASTE)
 
 
@@ -119,7 +119,13 @@ def churns(account: MemoryAccount) -> Said:
     good, bad = account.change.good, account.change.bad
     often = f"about {_rounded(bad.objects)} times {in_bytes(bad.each)}"
     if account.change.reason is GrowthReason.NEW:
-        return Said(f"allocates and frees {often} for the same memory in use; good runs allocate nothing there.", CHURN)
+        return Said(
+            f"allocates and frees {often} for the same memory in use; in good runs no allocation was sampled there.",
+            CHURN,
+        )
+    if not good.in_all.is_measured:
+        same = f"{often}, was {good.in_all} in all"
+        return Said(f"allocates and frees more for the same memory in use: {same}.", CHURN)
     ratio = bad.allocated / good.allocated
     before = f"{_rounded(good.objects)} times {in_bytes(good.each)}"
     return Said(
@@ -129,12 +135,9 @@ def churns(account: MemoryAccount) -> Said:
 
 def touches(account: MemoryAccount) -> Said:
     """Of pages, whatever they were allocated with."""
-    change = account.change
-    return Said(
-        f"touches {in_bytes(change.bad.allocated)} of memory for the first time, was "
-        f"{in_bytes(change.good.allocated)}; {in_bytes(change.bad.live)} of it are there at the peak, was "
-        f"{in_bytes(change.good.live)}."
-    )
+    good, bad = account.change.good, account.change.bad
+    first = f"touches {bad.in_all} of memory for the first time, was {good.in_all}"
+    return Said(f"{first}; {bad.at_peak} of it are there at the peak, was {good.at_peak}.")
 
 
 def called_by(said: Said, allocator: str) -> Said:
@@ -156,6 +159,18 @@ def _is_leak(change: MemoryChange) -> bool:
 def is_waste(change: MemoryChange) -> bool:
     """Most of what is held more was never touched."""
     return change.excess > 0 and change.untouched_excess >= _MOST * change.excess
+
+
+def _free_at_peak(amounts: Amounts) -> str:
+    """The part of what it allocates, at least where few samples were still there."""
+    measured = amounts.at_peak.is_measured or amounts.most_held_part == 1.0
+    return percent(1 - amounts.held_part) if measured else f"over {percent(1 - amounts.most_held_part)}"
+
+
+def _objects(amounts: Amounts) -> str:
+    if amounts.in_all.is_measured or not amounts.each:
+        return _rounded(amounts.objects)
+    return below(amounts.in_all.most / amounts.each, lambda most: count(round(most)))
 
 
 def _rounded(value: float) -> str:
