@@ -20,7 +20,9 @@ _manifests = st.builds(
     st.just(MANIFEST),
     command=st.lists(st.text()).map(tuple),
     exit_status=st.none() | st.integers(0, 255),
-    losses=st.builds(Losses, stacks_cut=st.dictionaries(st.text(), st.integers(0, 1 << 64)), overwritten_s=st.floats(0, 1e6)),
+    losses=st.builds(
+        Losses, stacks_cut=st.dictionaries(st.text(), st.integers(0, 1 << 64)), overwritten_s=st.floats(0, 1e6)
+    ),
 )
 
 
