@@ -20,6 +20,7 @@ from whyperf.investigation.investigate import FollowedSuspect, investigate
 from whyperf.investigation.proving import Tried
 from whyperf.investigation.subject import ProofBounds, Subject
 from whyperf.origin.search import FoundOrigin
+from whyperf.origin.starts import StartAtLine, StartAtVariable
 
 pytestmark = pytest.mark.process
 
@@ -48,12 +49,32 @@ def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(1)
         if len(asked) < 3:
             raise WhyperfError("No code reads it.")
-        return FoundOrigin(Origin((), ChainEnd.NOT_FOLLOWED, "Its values are the same.", 0, 2, 1.0), (), ())
+        return FoundOrigin(Origin((), ChainEnd.NOT_FOLLOWED, "Its values are the same.", None, 2, 1.0), (), ())
 
     asked: list[int] = []
     monkeypatch.setattr(investigating, "follow", follow)
     found = _investigated(verdicts.difference(), Path("/bin/true"))
     assert len(asked) >= 3 and found.notes[-1] == "No value was forced. No code reads it. Its values are the same."
+
+
+def test_what_has_the_same_values_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN starts that hold the same values in good and bad runs, which others need not do
+    def follow(*given: object) -> FoundOrigin:
+        starts.append(given[0])
+        same = "Its values are the same in good and bad runs."
+        return FoundOrigin(Origin((), ChainEnd.NO_DIFFERENCE, same, None, 2, 1.0), (), ())
+
+    starts: list[object] = []
+    monkeypatch.setattr(investigating, "follow", follow)
+    note = _investigated(verdicts.difference(), Path("/bin/true")).notes[-1]
+    # THEN it is said whose values those are
+    assert "Its values" not in note
+    named = [one.variable for one in starts if isinstance(one, StartAtVariable)]
+    lines = [one.line for one in starts if isinstance(one, StartAtLine)]
+    assert named or lines
+    assert any(f"The values of `{name}` in " in note for name in named) or any(
+        f"line {one} of" in note for one in lines
+    )
 
 
 def test_values_that_are_few_where_the_way_begins_do_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +118,7 @@ def test_which_chain_is_shown() -> None:
 def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def follow(_start: object, _subject: object, bounds: ProofBounds, *_: object) -> FoundOrigin:
         allowed.append(bounds.runs)
-        return FoundOrigin(Origin((), ChainEnd.CONSTANT, "Its values are the same.", 0, 10, 1.0), (), ())
+        return FoundOrigin(Origin((), ChainEnd.CONSTANT, "Its values are the same.", None, 10, 1.0), (), ())
 
     allowed: list[int] = []
     monkeypatch.setattr(investigating, "follow", follow)

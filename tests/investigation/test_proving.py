@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.observation.programs import compiled
 from tests.report import verdicts
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
@@ -185,3 +186,116 @@ def test_a_chain_of_changing_values_is_proven_in_order(tmp_path: Path) -> None:
     done = ChainProof(found, Investigated(subject, "cpu_s", bounds, lambda _what: None)).tried()
     assert [one.proof.finding for one in done] == [ProofFinding.PROVEN], [one.proof.sentence for one in done]
     assert done[0].proof.function == "slots_for" and "each time to the one of the same call" in done[0].proof.sentence
+
+
+def _chain(folder: Path, source: str, good: str, bad: str, variable: str) -> tuple[FoundOrigin, Investigated]:
+    """What follows a variable, and what may force it."""
+    built = compiled(folder, source)
+    subject = Subject(
+        find_program([str(built), good], os.environ),
+        find_program([str(built), bad], os.environ),
+        (Lifecycle(), Lifecycle()),
+        dict(os.environ),
+    )
+    bounds = ProofBounds(time.monotonic() + 120)
+    found = follow(start_at_variable(built, *variable.split(".")), subject, bounds, lambda _what: None)
+    return found, Investigated(subject, "cpu_s", bounds, lambda _what: None)
+
+
+ROUNDS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static int planned_rounds(int size) {
+    if (size > 100) return size * 30;
+    return size;
+}
+static volatile long spent;
+__attribute__((noinline)) static void work(int rounds) {
+    for (int round = 0; round < rounds; round++)
+        for (int step = 0; step < 20000; step++) spent += step;
+}
+int main(int count, char **words) {
+    work(planned_rounds(atoi(words[1])));
+    puts("done");
+    %s
+    return 0;
+}
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_what_good_runs_do_not_reach_is_forced_where_both_runs_do(tmp_path: Path) -> None:
+    # GIVEN a value that is returned by a branch of its own in bad runs
+    found, investigated = _chain(tmp_path, ROUNDS.replace("%s", ""), "100", "101", "work.rounds")
+    done = ChainProof(found, investigated).tried()
+    # THEN forcing it in good runs does what it does in bad ones
+    assert [one.proof.finding for one in done] == [ProofFinding.PROVEN], [one.proof.sentence for one in done]
+    assert found.origin.hops[done[0].hop].function == "planned_rounds"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_a_program_that_always_crashes_is_told_once(tmp_path: Path) -> None:
+    found, investigated = _chain(tmp_path, ROUNDS.replace("%s", "abort();"), "100", "101", "work.rounds")
+    said = [one.proof.sentence for one in ChainProof(found, investigated).tried()]
+    assert said == ["Not testable: it ends by SIGABRT in every run, so a forced crash could not be told from its own."]
+    # THEN neither another chain nor decisions are tried
+    runs = investigated.so_far.runs
+    assert ChainProof(found, investigated).tried()[1:] == []
+    assert investigated.so_far.runs == runs
+
+
+LIMIT = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static int parse_limit(const char *text) {
+    int limit = atoi(text);
+    if (limit == 0) limit = 1 << 30;
+    return limit;
+}
+static volatile long spent;
+__attribute__((noinline)) static void work(int items, int limit) {
+    for (int item = 0; item < items && item < limit; item++)
+        for (int step = 0; step < 400; step++) spent += step;
+}
+int main(int count, char **words) {
+    int limit = parse_limit(words[1]);
+    work(300000, limit);
+    printf("limit %d\n", limit);
+    return 0;
+}
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_what_the_program_makes_of_the_input_is_not_said_to_come_from_outside(tmp_path: Path) -> None:
+    found, investigated = _chain(tmp_path, LIMIT, "10000", "0", "work.limit")
+    first = ChainProof(found, investigated).tried()[0].proof
+    assert first.finding is ProofFinding.TRIGGER and first.function == "parse_limit", first
+    assert "not the mistake" not in first.sentence and "straight from outside" not in first.sentence
+    assert "the program's output becomes the good run's" in first.sentence
+
+
+def test_a_chain_that_ends_with_a_made_value_does_not_hand_on_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a chain that leads outside, and that ends with what the program makes of the input
+    found = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), inputs=2)
+    claims: list[ProofClaim] = []
+
+    def trial(*given: object, **_usual: object) -> object:
+        claims.append(given[3])  # type: ignore[arg-type]
+        return not_testable(claims[-1], "cpu_s", "tried.")
+
+    def claimed(kind: HopKind) -> ProofClaim:
+        hops = tuple(replace(hop, kind=kind) for hop in found.origin.hops)
+        chain = replace(found, origin=replace(found.origin, hops=hops))
+        program = find_program(["/bin/true"], os.environ)
+        subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
+        bounds = ProofBounds(time.monotonic() + 100)
+        ChainProof(chain, Investigated(subject, "cpu_s", bounds, lambda _what: None)).tried()
+        return claims.pop()
+
+    monkeypatch.setattr(proving, "prove_value", trial)
+    assert claimed(HopKind.CONSTANT).is_made and claimed(HopKind.CHOSEN).is_made
+    assert not claimed(HopKind.RETURNED).is_made and claimed(HopKind.RETURNED).from_outside

@@ -18,6 +18,7 @@ from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program, find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans, Share
+from whyperf.errors import WhyperfError
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
@@ -172,7 +173,32 @@ def test_a_decision_about_the_input_is_a_trigger(cache: Path, tmp_path: Path) ->
     assert asked == ["make_room"]
     # THEN it is told as what differs, and not as the cause
     assert found.finding is ProofFinding.TRIGGER and not found.is_settled, found
-    assert found.function == "make_room" and "this is the input that differs" in found.sentence
+    assert found.function == "make_room" and "its condition tests a value that comes" in found.sentence
+
+
+@needs_gcc
+@pytest.mark.process
+def test_a_forced_crash_of_a_program_that_always_crashes_is_not_told(tmp_path: Path) -> None:
+    # GIVEN a decision that only bad runs make, in a program that ends by a signal whatever is forced
+    source = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static volatile long spent;
+__attribute__((noinline, noipa)) static void heavy(void) { for (long i = 0; i < 20000000; i++) spent++; }
+int main(int count, char **words) {
+    if (atoi(words[1]) > 100) heavy();
+    puts("done");
+    fflush(stdout);
+    abort();
+}
+"""
+    program = compiled(tmp_path, source)
+    with pytest.raises(WhyperfError) as told:
+        proof(program, "100", "101", tmp_path)
+    assert told.value.sentence == (
+        "No branch was forced: the program ends by SIGABRT in every run, so a forced crash could not be told from its "
+        "own."
+    )
 
 
 class _Screening:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from tests.collect.observation.programs import RESULT, compiled, last_before_ret
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.proof import rounds
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
 from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind
 
 SOURCE = r"""
 #include <stdio.h>
@@ -101,7 +104,9 @@ def test_an_innocent_variable_is_refuted(program: Path) -> None:
 
 def test_an_option_is_the_trigger(program: Path) -> None:
     proof = _proven(program, _result(program, "parsed", 64, 4096, 8), what="parsed()")
-    assert proof.finding is ProofFinding.TRIGGER and "not the mistake" in proof.sentence, proof
+    assert proof.finding is ProofFinding.TRIGGER, proof
+    # THEN what was seen is said: it is not known here where the value comes from
+    assert "outside" not in proof.sentence and "the program's output becomes the good run's" in proof.sentence
 
 
 def test_an_option_that_is_not_printed_is_one_too_if_it_is_known_to_be(program: Path) -> None:
@@ -179,3 +184,99 @@ def test_without_time_nothing_is_shown(program: Path) -> None:
     place = _result(program, "buckets_of", 65536, 16)
     proof = prove_value(good, bad, [place], CLAIM, Trying(budget_s=0.0))
     assert proof.finding is ProofFinding.NOT_TESTABLE and "no time" in proof.sentence
+
+
+LARGER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone, noipa))
+HIDDEN int larger(int size) { return size * 3 + 1234567; }
+HIDDEN int planned(int size) { if (size > 100) size = larger(size); return size; }
+static volatile long spent;
+int main(int count, char **words) {
+    int times = atoi(words[2]);
+    for (int time = 0; time < times; time++)
+        for (int round = planned(atoi(words[1])) * 10 / times; round > 0; round--) spent++;
+    puts("done");
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("times", ["10", "5000"])
+def test_a_place_that_good_runs_do_not_reach_shows_nothing_the_other_way_round(tmp_path: Path, times: str) -> None:
+    # GIVEN a value that is made in bad runs only, once in a while, or so often that it is forced by a jump
+    program = compiled(tmp_path, LARGER)
+    place = _result(program, "larger", 100, 101 * 3 + 1234567)
+    good, bad = _side(program, "100", times), _side(program, "101", times)
+    proof = prove_value(good, bad, [place], replace(CLAIM, what="larger()", good="100", bad="1,234,870"))
+    # THEN nothing is said to have been forced in good runs
+    assert proof.finding is ProofFinding.SUPPORTED and proof.reverse is None, proof
+    assert proof.sentence.endswith("this place is not reached in good runs, so that nothing could be forced there.")
+
+
+CRASHING = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone, noipa))
+HIDDEN int rounds_of(int size) { return size * 1000000; }
+static volatile long spent;
+int main(int count, char **words) {
+    int size = atoi(words[1]);
+    for (int round = rounds_of(size); round > 0; round--) spent++;
+    puts("done");
+    fflush(stdout);
+    if (size > atoi(words[2])) abort();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("last", "which"), [("0", "every run"), ("1", "every bad run")])
+def test_a_program_that_always_crashes_is_said_to(tmp_path: Path, last: str, which: str) -> None:
+    program = compiled(tmp_path, CRASHING)
+    place = _result(program, "rounds_of", 1_000_000, 20_000_000)
+    made: list[TrialKind] = []
+    proof = prove_value(
+        _side(program, "1", last),
+        _side(program, "20", last),
+        [place],
+        CLAIM,
+        Trying(on_run=lambda kind, _number: made.append(kind)),
+    )
+    assert proof.sentence == (
+        f"Not testable: it ends by SIGABRT in {which}, so a forced crash could not be told from its own."
+    )
+    # THEN no more runs were made than it takes to see that
+    assert made.count(TrialKind.GOOD) == 2
+
+
+ENDLESS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone, noipa))
+HIDDEN long limit_of(long mode) { return mode == 1 ? 2000000000000000 : 5; }
+static volatile long spent;
+int main(int count, char **words) {
+    long mode = atol(words[1]), limit = limit_of(mode);
+    for (long i = 0; i < limit && !(mode == 1 && i == 5); i++)
+        for (long left = mode * mode * 1000000; left > 0; left--) spent++;
+    puts("done");
+    return 0;
+}
+"""
+
+
+def test_a_run_that_was_stopped_is_not_said_to_be_endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "_LEAST_PATIENCE_S", 1.5)
+    program = compiled(tmp_path, ENDLESS)
+    place = _result(program, "limit_of", 2000000000000000, 5, 8)
+    proof = prove_value(_side(program, "1"), _side(program, "4"), [place], replace(CLAIM, what="limit"))
+    told = re.fullmatch(
+        r"Not testable: with `limit` forced to .* in the bad run, it did not end within (\d.*) s "
+        r"\(the bad run takes (\d.*) (ms|s)\)\.",
+        proof.sentence,
+    )
+    assert told is not None, proof.sentence
+    bad_s = float(told[2]) / (1000 if told[3] == "ms" else 1)
+    assert float(told[1]) >= 1.5 and bad_s < float(told[1]) / 2

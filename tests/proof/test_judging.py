@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyperf.diagnose.origin import ProofFinding
+from whyperf.diagnose.origin import ProofFinding, ProofMeans
 from whyperf.proof.guards import Checked, GuardReason
 from whyperf.proof.judging import ProofJudgement, judged, shares_of
 from whyperf.proof.sentences import ProofClaim, sentence_of
@@ -110,7 +110,69 @@ def test_the_input_that_differs_is_a_trigger() -> None:
     becomes_good = _changed(TrialKind.FORCED, output="good", shape="good")
     assert finding(becomes_good) == (ProofFinding.TRIGGER, None)
     assert finding(runs_of(), from_outside=True) == (ProofFinding.TRIGGER, None)
-    assert "not the mistake" in sentence_of(CLAIM, judged(becomes_good), "cpu_s")
+    assert sentence_of(CLAIM, judged(becomes_good), "cpu_s").endswith(
+        " of the excess is gone, but with it, the program's output becomes the good run's, so this may be what the "
+        "program is asked to do rather than a mistake."
+    )
+
+
+def test_a_trigger_says_why_it_is_one() -> None:
+    def said(runs: dict[TrialKind, list[TrialRun]], **claimed: object) -> str:
+        claim = replace(CLAIM, **claimed)  # type: ignore[arg-type]
+        found = judged(runs, from_outside=claim.from_outside)
+        assert found.finding is ProofFinding.TRIGGER
+        return sentence_of(claim, found, "cpu_s").partition(" of the excess is gone, but ")[2]
+
+    becomes_good = _changed(TrialKind.FORCED, output="good", shape="good")
+    asked = "so this may be what the program is asked to do rather than a mistake."
+    handed_on = "it comes straight from outside: this is the input that differs, not the mistake."
+    assert said(runs_of(), from_outside=True) == said(becomes_good, from_outside=True) == handed_on
+    # ... a condition is no value that could come from outside
+    decision = {"from_outside": True, "means": ProofMeans.DECISION}
+    assert said(runs_of(), **decision) == f"its condition tests a value that comes straight from outside, {asked}"
+    # ... nor is what the program makes of the input right where it reads it
+    made = {"from_outside": True, "is_made": True}
+    assert said(runs_of(), **made) == f"it is made directly from the input, {asked}"
+    assert said(becomes_good, **made) == f"with it, the program's output becomes the good run's, {asked}"
+
+
+def test_a_program_that_always_crashes_is_no_fragile_one() -> None:
+    def said(*crashing: TrialKind, status: int = 134) -> str:
+        runs = {
+            kind: [replace(run, ending=RunEnding.CRASHED, status=status) for run in some] if kind in crashing else some
+            for kind, some in runs_of().items()
+        }
+        found = judged({kind: some[:2] if kind in crashing else [] for kind, some in runs.items()} | _usual(runs))
+        assert found.is_stopped
+        return sentence_of(CLAIM, found, "cpu_s")
+
+    def _usual(runs: dict[TrialKind, list[TrialRun]]) -> dict[TrialKind, list[TrialRun]]:
+        return {kind: runs[kind][:2] for kind in (TrialKind.GOOD, TrialKind.BAD)}
+
+    no_other = "so a forced crash could not be told from its own."
+    assert said(*TrialKind) == f"Not testable: it ends by SIGABRT in every run, {no_other}"
+    assert said(TrialKind.BAD, TrialKind.FORCED, status=139) == (
+        f"Not testable: it ends by SIGSEGV in every bad run, {no_other}"
+    )
+    assert said(TrialKind.GOOD) == f"Not testable: it ends by SIGABRT in every good run, {no_other}"
+
+
+def test_a_forced_run_that_was_stopped_says_when() -> None:
+    runs = _changed(TrialKind.FORCED, ending=RunEnding.STOPPED, limit_s=18.6)
+    runs = {**runs, TrialKind.BAD: [replace(run, wall_s=3.1) for run in runs[TrialKind.BAD]]}
+    assert sentence_of(CLAIM, judged(runs), "cpu_s") == (
+        "Not testable: with `size_window()` forced to 2,731 in the bad run, it did not end within 18.6 s (the bad run "
+        "takes 3.10 s)."
+    )
+
+
+def test_what_was_not_forced_in_good_runs_is_not_counted_as_a_reverse() -> None:
+    # GIVEN reverse runs that are as slow as bad ones by chance, but did not come to the place
+    judgement = judged(_changed(TrialKind.REVERSE, is_reached=False))
+    assert judgement.finding is ProofFinding.SUPPORTED
+    assert sentence_of(CLAIM, judgement, "cpu_s").endswith(
+        "; this place is not reached in good runs, so that nothing could be forced there."
+    )
 
 
 def test_other_work_is_no_proof() -> None:

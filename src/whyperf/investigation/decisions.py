@@ -72,7 +72,7 @@ def tried_decisions(
     work. `is_input`: whether a decision is about a value that comes straight from outside, so that it only tells one
     input from the other."""
     so_far = investigated.so_far
-    if not investigated.bounds.left_s or so_far.forbidden:
+    if not investigated.bounds.left_s or so_far.forbidden or so_far.always_crashes:
         return ()
     try:
         places = _compared(code, investigated)

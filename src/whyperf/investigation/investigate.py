@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 from whyperf.collect.observation.devices import why_not_read_only
 from whyperf.collect.observation.run import observe
 from whyperf.diagnose.measured.measures import is_measurable
-from whyperf.diagnose.origin import ChainEnd, Proof, ProofFinding
+from whyperf.diagnose.origin import ChainEnd, Origin, Proof, ProofFinding
 from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
@@ -22,12 +23,13 @@ from whyperf.investigation.trials import Investigated
 from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
-from whyperf.origin.starts import Start, UnknownVariableError, start_at_line
+from whyperf.origin.starts import Start, StartAtLine, StartAtVariable, UnknownVariableError, start_at_line
 from whyperf.proof.by_decision import DecisionPlace
 
 _CHAINS = 4  # that are followed
 _MOST_STARTS = 12  # of which they begin
 _MOST_TOLD = 3  # reasons why nothing was followed
+_SAME_VALUES = "The values {} are the same in good and bad runs."
 _NO_BEGINNING = "The suspects have no variable, call or line with debug information to begin from."
 _LOST = (ChainEnd.NOT_FOLLOWED, ChainEnd.ADDRESS)
 _PART = 0.4  # of the time that is left, for one chain
@@ -143,6 +145,15 @@ def investigate_functions(
     return tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
 
 
+def _why_it_ends(start: Start, origin: Origin) -> str:
+    """Of what, where several starts may have been followed: others may differ."""
+    if origin.end is ChainEnd.NO_DIFFERENCE and isinstance(start, StartAtVariable):
+        return _SAME_VALUES.format(f"of `{start.variable}` in {start.function}")
+    if origin.end is ChainEnd.NO_DIFFERENCE and isinstance(start, StartAtLine):
+        return _SAME_VALUES.format(f"that line {start.line} of {Path(start.file).name} compares or passes on")
+    return origin.sentence
+
+
 def is_settled(proofs: Iterable[Proof]) -> bool:
     return any(one.is_settled for one in proofs)
 
@@ -233,4 +244,4 @@ def _chains(starts: Iterable[Beginning], investigated: Investigated, known: Know
         if len(found.origin.hops) > 1:
             yield FollowedSuspect(beginning.suspect, found, ())
         else:
-            so_far.dead_ends.append(found.origin.sentence)
+            so_far.dead_ends.append(_why_it_ends(beginning.start, found.origin))

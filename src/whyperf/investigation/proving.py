@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from whyperf.diagnose.origin import ChainEnd, Proof, ProofMeans
+from whyperf.diagnose.origin import ChainEnd, HopKind, Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
@@ -21,6 +21,8 @@ from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, was_not_force
 
 _MOST_TRIALS = 3
 _CONSTANT = 0.95  # of what a place made is one value
+_MADE = (HopKind.CONSTANT, HopKind.CHOSEN, HopKind.COMPUTED)
+"""With these as its last hop, a chain that leads outside ends where the program makes a value of the input."""
 
 
 _NO_TRIALS_LEFT = f"{_MOST_TRIALS} other trials of the same chain came first"
@@ -52,6 +54,8 @@ class ChainProof:
         not_tried: dict[int, str] = {}
         trials, is_time_left = 0, True
         for number, site, place in _candidates(self.found):
+            if self.investigated.so_far.always_crashes:
+                return done  # one sentence about it is enough
             is_input = hands_on_input(self.found, number)
             known = self.investigated.so_far.proofs.get(place)
             if known is not None:
@@ -76,12 +80,15 @@ class ChainProof:
                 is_time_left = self.investigated.bounds.ends - now >= now - began
             if done and done[-1].proof.is_settled:
                 return done
+        if self.investigated.so_far.always_crashes:
+            return done
         return [*done, *self._others(done, not_tried)]
 
     def _by_spreading(self) -> Iterator[Tried]:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
         places = [one for one in candidates(self.found) if not hands_on_input(self.found, one[0])]
-        if not places or not self.investigated.so_far.has_room_for_a_trial():
+        so_far = self.investigated.so_far
+        if not places or so_far.always_crashes or not so_far.has_room_for_a_trial():
             return
         wanted = [
             SpreadPlace(
@@ -117,7 +124,15 @@ class ChainProof:
         hops = self.found.origin.hops
         hop, is_input = hops[number], hands_on_input(self.found, number)
         return ProofClaim(
-            hop.function, hop.module, hop.file, hop.line, hop.what, hop.good, hop.bad, from_outside=is_input
+            hop.function,
+            hop.module,
+            hop.file,
+            hop.line,
+            hop.what,
+            hop.good,
+            hop.bad,
+            from_outside=is_input,
+            is_made=hops[-1].kind in _MADE,
         )
 
     def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
@@ -154,7 +169,10 @@ def _candidates(found: FoundOrigin) -> list[_Candidate]:
     last = len(found.origin.hops) - 1
     turn = last if found.origin.turn is None else found.origin.turn
     order = (*range(turn, -1, -1), *range(turn + 1, last + 1))
-    every = [_first(_with_one_value, found, number) or _first(_in_order, found, number) for number in order]
+    every = [
+        _reached_by_both(found, number, _first(_with_one_value, found, number)) or _first(_in_order, found, number)
+        for number in order
+    ]
     return sorted(filter(None, every), key=lambda one: (hands_on_input(found, one[0]), one[2].in_order))
 
 
@@ -162,6 +180,23 @@ def hands_on_input(found: FoundOrigin, number: int) -> bool:
     """Handed on as it came from outside: it is the input that differs, not what was made of it."""
     hop, last = found.origin.hops[number], found.origin.hops[-1]
     return found.origin.end is ChainEnd.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
+
+
+def _reached_by_both(found: FoundOrigin, number: int, first: _Candidate | None) -> _Candidate | None:
+    """Where good runs do not come to the place, forcing the bad value there shows nothing: then it is forced where the
+    same value is handed on, if both runs come there."""
+    if first is None or first[1].is_reached_in_good:
+        return first
+    site = first[1]
+    for nearer in range(number - 1, -1, -1):
+        of_hop = [one for one in found.forcible[nearer] if (one.good, one.bad) == (site.good, site.bad)]
+        if not of_hop:
+            break  # from here on it is something else
+        for one in of_hop:
+            other = _with_one_value(one) if one.is_reached_in_good else None
+            if other is not None and other.has_reverse:
+                return number, site, other
+    return first
 
 
 def _first(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from whyperf.diagnose.origin import ChainEnd, Origin, Proof
 from whyperf.investigation.subject import MOST_RUNS
 from whyperf.proof.by_value import ForcedPlace
+from whyperf.proof.guards import always_crashes
 from whyperf.proof.rounds import Trying, UsualRuns, usual_runs
 
 _A_LOOK = 2  # runs: a good and a bad one
@@ -36,6 +37,11 @@ class SoFar:
     @property
     def left(self) -> int:
         return max(0, self.most_runs - self.runs)
+
+    @property
+    def always_crashes(self) -> bool:
+        """A trial has shown, and said, that all good or all bad runs end by the same signal."""
+        return bool(always_crashes(self.usual))
 
     def count(self, followed: Origin) -> None:
         self.runs += followed.runs

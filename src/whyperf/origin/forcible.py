@@ -36,6 +36,7 @@ class ForcibleSite:
     is_address: bool
     in_good: tuple[Path, int] | None
     """File and address of the same instruction in the good build; None: that has other code there."""
+    is_reached_in_good: bool = True
 
 
 def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[ForcibleSite, ...]:
@@ -67,6 +68,7 @@ def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[Forci
                 compared.are_complete and compared.good.total == compared.bad.total,
                 POINTER in compared.good.histogram or POINTER in compared.bad.histogram,
                 code.in_good(code.at(step.at.module.path, address)),
+                step.is_reached_in_good,
             )
         )
     return tuple(found)

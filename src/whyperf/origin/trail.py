@@ -53,6 +53,9 @@ class TrailStep:
     share: float = 1.0
     """Of one run alone: of the values of the step before, those that came from here."""
 
+    is_reached_in_good: bool = True
+    """False: good runs were seen not to come here; `compared` is then what the value was where it is used."""
+
     @property
     def can_differ(self) -> bool:
         """Whether enough is known of good and bad runs to tell them apart here."""
@@ -239,7 +242,19 @@ class Trail:
     ) -> None:
         register = one.target if isinstance(one.target, int) and one.target >= 0 else None
         name = self.name_after(here, one)
-        self.add(TrailStep(kind, here.at(one.address), compared, name, register, register is not None, callee=callee))
+        good, bad = self.counts(here, one)
+        self.add(
+            TrailStep(
+                kind,
+                here.at(one.address),
+                compared,
+                name,
+                register,
+                register is not None,
+                callee=callee,
+                is_reached_in_good=bool(good) or not bad,
+            )
+        )
 
 
 def _conflict(taken: Point, wanted: Point) -> bool:

@@ -15,8 +15,9 @@ from enum import Enum
 from whyperf.collect.observation.plans import MOST_SITES
 from whyperf.collect.observation.sites import Decided, ObservedSite
 from whyperf.diagnose.origin import Proof, ProofFinding
-from whyperf.proof.guards import Checked, GuardReason
-from whyperf.proof.judging import ProofJudgement
+from whyperf.errors import WhyperfError
+from whyperf.proof.guards import Checked, GuardReason, always_crashes
+from whyperf.proof.judging import ProofJudgement, stopped_run
 from whyperf.proof.rounds import (
     NotPutError,
     ProofRounds,
@@ -29,7 +30,7 @@ from whyperf.proof.rounds import (
     wrote_nothing,
 )
 from whyperf.proof.screening import Screening
-from whyperf.proof.sentences import ProofClaim, later_decisions, sentence_of, was_not_forced
+from whyperf.proof.sentences import ProofClaim, crashes_anyway, later_decisions, sentence_of, was_not_forced
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 _FOR_LOOKS = 0.6  # of the time; the rest is for the trial
@@ -99,6 +100,8 @@ def prove_decision(
     looking = _Looking(rounds, places, trying, most_looks)
     if not looking.screening.has_excess():
         return ()
+    if crashes := always_crashes(rounds.runs):
+        raise WhyperfError(f"No branch was forced: {crashes_anyway(crashes, 'the program')}.")
     inputs = list[int]()
     while (first := looking.next_that_removes()) is not None and is_input(places[first]):
         inputs.append(first)
@@ -161,13 +164,14 @@ class _Looking:
         if seen.is_sound:
             return Effect.REMOVES if seen.tells else Effect.NOTHING
         if len(numbers) == 1:
-            self.other_work.append(_of_other_work(self._places[numbers[0]].claim, seen.run, self._measure))
+            self.other_work.append(self._of_other_work(self._places[numbers[0]].claim, seen.run))
         return Effect.OTHER_WORK
 
-
-def _of_other_work(claim: ProofClaim, run: TrialRun, measure: str) -> Proof:
-    judgement = ProofJudgement(ProofFinding.NOT_TESTABLE, _ENDINGS.get(run.ending, GuardReason.OUTPUT))
-    return proof_of(claim, judgement, 0, measure, sentence_of(claim, judgement, measure))  # no whole round was made
+    def _of_other_work(self, claim: ProofClaim, run: TrialRun) -> Proof:
+        reason = _ENDINGS.get(run.ending, GuardReason.OUTPUT)
+        judgement = ProofJudgement(ProofFinding.NOT_TESTABLE, reason, stopped=stopped_run(run, self._rounds.runs))
+        sentence = sentence_of(claim, judgement, self._measure)
+        return proof_of(claim, judgement, 0, self._measure, sentence)  # no whole round was made
 
 
 def _line(one: DecisionPlace) -> tuple[str, int]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.diagnose.origin import Proof
+from whyperf.proof.guards import always_crashes
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
 from whyperf.proof.screening import Screened, Screening
-from whyperf.proof.sentences import ProofClaim, sentence_of, was_not_spread
+from whyperf.proof.sentences import ProofClaim, crashes_anyway, sentence_of, was_not_spread
 from whyperf.proof.trial import TrialKind, TrialRun
 
 _MOST_TRIED = 4  # places
@@ -63,6 +64,8 @@ class _SpreadTrial:
     def proof(self) -> tuple[int, Proof] | None:
         if not self._places or not self._screening.has_excess():
             return None
+        if crashes := always_crashes(self._rounds.runs):
+            return 0, not_testable(self._places[0].claim, self._trying.measure, f"{crashes_anyway(crashes)}.")
         chosen, why_not = self._chosen()
         place = self._places[chosen]
         if why_not:

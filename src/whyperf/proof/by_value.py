@@ -18,6 +18,7 @@ __all__ = ["ForcedPlace", "ProofSide", "Trying", "prove_value"]
 _LOOKS = 2  # at each side: what differs between runs of one side has no order
 Look = Callable[[TrialKind, ObservedSite, ObservationLimits], Observed]
 _LIMITS = ObservationLimits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
+_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 
 def prove_value(
@@ -46,6 +47,7 @@ class _ValueTrial:
         self._places, self._trying = tuple(places), trying
         self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed, usual=usual)
         self._by_jump = False
+        self._is_reached: bool | None = None  # in good runs; None: not known yet
 
     def proof(self, claim: ProofClaim) -> Proof:
         why_not = self._why_not()
@@ -97,7 +99,17 @@ class _ValueTrial:
             return Put()
         if kind is TrialKind.REVERSE and not all(place.has_reverse for place in self._places):
             return Put(is_possible=False)
+        if kind is TrialKind.REVERSE and self._by_jump and not self._reached_in_good():
+            return Put(is_possible=False, is_reached=False)
         return Put([place.forced(kind, by_jump=self._by_jump) for place in self._places])
+
+    def _reached_in_good(self) -> bool:
+        """A site that is forced by a jump counts no hits: one good run that is only watched tells."""
+        if self._is_reached is None:
+            put = Put([place.watched(TrialKind.GOOD) for place in self._places])
+            seen = self._rounds.observed(TrialKind.GOOD, put, _ONCE)
+            self._is_reached = any(seen.hits) or not all(seen.placed)
+        return self._is_reached
 
     def _order_changed(self, kind: TrialKind, seen: Observed) -> str:
         """Forcing may change how often a place is passed: then the n-th time is no longer the n-th."""

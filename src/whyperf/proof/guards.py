@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import statistics
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -15,6 +16,7 @@ FIRST_LOOK = 2
 _COMPARED = (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED, TrialKind.SHAM)
 _LEAST_EXCESS = 0.1  # of the good runs' amount
 _WORK_TOLERANCE = 0.01
+_SIGNALS = 128  # a status above is a signal's
 _RUNS_WITH_OUTLIER = 5
 """From so many on, the slowest of those that should be fast may be the machine's fault."""
 
@@ -25,6 +27,7 @@ class GuardReason(Enum):
     TOO_FEW = "too-few"
     NO_EXCESS = "no-excess"
     CRASHED = "crashed"  # when forced
+    ALWAYS_CRASHES = "always-crashes"  # good or bad runs do, without anything forced
     STOPPED = "stopped"
     FAILED = "failed"  # to serve its load
     FRAGILE = "fragile"  # it fails without anything forced, or with its own value written back
@@ -54,6 +57,8 @@ def _reasons(runs: Runs) -> Iterator[GuardReason]:
         runs[kind] for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED, TrialKind.SHAM)
     )
     checked = output_checked(usual)
+    if always_crashes(runs):
+        yield GuardReason.ALWAYS_CRASHES
     if _are_sound(usual):
         yield from _endings(forced)  # however few runs there are
     is_known = _are_sound(good) and _are_sound(usual) and min(len(good), len(usual)) >= FIRST_LOOK
@@ -73,6 +78,27 @@ def _reasons(runs: Runs) -> Iterator[GuardReason]:
         return
     if not _is_excess(runs):
         yield GuardReason.NO_EXCESS
+
+
+def always_crashes(runs: Runs) -> str:
+    """By which signal all good runs, all bad runs, or both end, as a part of a sentence; empty: by none."""
+    if min(len(runs[TrialKind.GOOD]), len(runs[TrialKind.BAD])) < FIRST_LOOK:
+        return ""
+    by = {kind: _common_signal(runs[kind]) for kind in (TrialKind.GOOD, TrialKind.BAD)}
+    if len({*by.values()}) == 1 and all(by.values()):
+        return f"by {by[TrialKind.BAD]} in every run"
+    return " and ".join(f"by {name} in every {kind.value} run" for kind, name in by.items() if name)
+
+
+def _common_signal(runs: Sequence[TrialRun]) -> str:
+    """By which all of them end; empty: by none."""
+    statuses = {run.status for run in runs}
+    if len(statuses) != 1 or any(run.ending is not RunEnding.CRASHED for run in runs):
+        return ""
+    try:
+        return signal.Signals(statuses.pop() - _SIGNALS).name
+    except ValueError:
+        return ""
 
 
 def fewest(runs: Runs) -> int:
@@ -134,8 +160,13 @@ def reverse_counts(runs: Runs, *, is_code: bool = False) -> bool:
     good, reverse = runs[TrialKind.GOOD], runs[TrialKind.REVERSE]
     if is_code and becomes_good(runs) and same_output(reverse, runs[TrialKind.BAD], Checked.OUTPUT):
         good = runs[TrialKind.BAD]
-    alike = _end_alike(reverse, good) and same_work(reverse, good)
+    alike = is_reached(reverse) and _end_alike(reverse, good) and same_work(reverse, good)
     return alike and same_output(reverse, good, output_checked(good))
+
+
+def is_reached(reverse: Sequence[TrialRun]) -> bool:
+    """Whether good runs come to the place where something is forced into bad ones."""
+    return all(run.is_reached for run in reverse)
 
 
 def are_apart(runs: Runs) -> bool:

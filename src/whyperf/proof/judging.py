@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,14 +13,16 @@ from whyperf.proof.guards import (
     LEAST_RUNS,
     Checked,
     GuardReason,
+    always_crashes,
     are_apart,
     becomes_good,
     fewest,
+    is_reached,
     output_checked,
     reverse_counts,
     stopped_by_guard,
 )
-from whyperf.proof.trial import Runs, TrialKind, amounts
+from whyperf.proof.trial import RunEnding, Runs, TrialKind, TrialRun, amounts
 
 _MOST_GONE, _NOTHING_GONE = 0.5, 0.2
 _SHAM_NOTHING = 0.25
@@ -33,6 +36,14 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class StoppedRun:
+    """A forced run that did not end in time."""
+
+    limit_s: float
+    bad_s: float  # that bad runs take
+
+
+@dataclass(frozen=True)
 class ProofJudgement:
     finding: ProofFinding
     reason: GuardReason | None = None
@@ -41,6 +52,14 @@ class ProofJudgement:
     checked: Checked = Checked.OUTPUT
     reverse_counts: bool = True
     """The reverse run did the good run's work."""
+    reverse_reached: bool = True
+    """False: a good run does not come to the place, so that nothing was forced into it."""
+    becomes_good: bool = False
+    """With it, bad runs write what good ones do."""
+    crashes: str = ""
+    """As `always_crashes` has it."""
+    stopped: StoppedRun | None = None
+    """When the reason is that it was stopped."""
 
     @property
     def is_final(self) -> bool:
@@ -60,16 +79,28 @@ def judged(runs: Runs, *, from_outside: bool = False, is_code: bool = False) -> 
     which is no input."""
     reason = stopped_by_guard(runs)
     if reason is not None:
-        return ProofJudgement(ProofFinding.NOT_TESTABLE, reason)
-    checked = output_checked(runs[TrialKind.BAD])
+        stopped = next((one for run in runs[TrialKind.FORCED] if (one := stopped_run(run, runs)) is not None), None)
+        return ProofJudgement(ProofFinding.NOT_TESTABLE, reason, crashes=always_crashes(runs), stopped=stopped)
     found = ProofJudgement(
-        ProofFinding.SUPPORTED, None, shares_of(runs), checked, reverse_counts(runs, is_code=is_code)
+        ProofFinding.SUPPORTED,
+        None,
+        shares_of(runs),
+        output_checked(runs[TrialKind.BAD]),
+        reverse_counts(runs, is_code=is_code),
+        is_reached(runs[TrialKind.REVERSE]),
+        becomes_good(runs) and not is_code,
     )
     told = _by_shares(runs, found, is_input=_is_input(runs, from_outside=from_outside, is_code=is_code))
     lacks_reverse = told.finding is ProofFinding.SUPPORTED and not runs[TrialKind.REVERSE]
     if lacks_reverse or (fewest(runs) < LEAST_RUNS and not _is_clear(told, runs)):
         return ProofJudgement(ProofFinding.NOT_TESTABLE, GuardReason.TOO_FEW)
     return told
+
+
+def stopped_run(forced: TrialRun, runs: Runs) -> StoppedRun | None:
+    if forced.ending is not RunEnding.STOPPED or forced.limit_s is None or not runs[TrialKind.BAD]:
+        return None
+    return StoppedRun(forced.limit_s, statistics.median(run.wall_s for run in runs[TrialKind.BAD]))
 
 
 def tells_without_reverse(runs: Runs, *, from_outside: bool, is_code: bool) -> bool:

@@ -67,6 +67,8 @@ class Put:
     """One that takes the place of the side's own."""
     is_possible: bool = True
     """False: there is no such run, which tells nothing."""
+    is_reached: bool = True
+    """False: there is none because the program does not come to the place."""
 
 
 def usual_runs() -> UsualRuns:
@@ -131,9 +133,6 @@ class ProofRounds:
         if kind not in (TrialKind.GOOD, TrialKind.BAD):
             self._refuse_shared()
         side = self._side(kind)
-        # What the user runs may take as long as it does.
-        is_limited = kind not in (TrialKind.GOOD, TrialKind.BAD) and self.slowest_s and side.lifecycle.for_s is None
-        patience = max(_LEAST_PATIENCE_S, _PATIENCE * self.slowest_s)
         self._trying.on_run(kind, self._made[kind])
         self._made[kind] += 1
         seen = observe(
@@ -142,7 +141,7 @@ class ProofRounds:
             transplants=put.transplants,
             lifecycle=side.lifecycle,
             environment=side.environment,
-            limits=replace(limits, seconds=patience if is_limited else None),
+            limits=replace(limits, seconds=self._limit_s(kind)),
             on_tick=self._trying.on_tick,
         )
         self.slowest_s = max(self.slowest_s, seen.totals.wall_s)
@@ -155,16 +154,25 @@ class ProofRounds:
     def run(self, kind: TrialKind, put: Put) -> TrialRun:
         """The same, as trials look at it."""
         if not put.is_possible:
-            return TrialRun(0.0, -1, RunEnding.CRASHED)
-        began = time.time_ns()
+            return TrialRun(0.0, -1, RunEnding.CRASHED, is_reached=put.is_reached)
+        began, limit_s = time.time_ns(), self._limit_s(kind)
         seen = self.observed(kind, put)
         if seen.not_transplanted:
             raise NotPutError(f"{seen.not_transplanted}.")
-        run = self._run(seen, self._side(kind), began)
+        run = replace(self._run(seen, self._side(kind), began), limit_s=limit_s)
+        if kind is TrialKind.REVERSE and is_missed(put, seen):
+            return replace(run, is_reached=False)
         why_not = (self._why_not(kind, seen) or _not_placed(put, seen)) if run.ending is RunEnding.EXITED else ""
         if why_not and kind is not TrialKind.REVERSE:
             raise NotPutError(f"{why_not}.")
         return replace(run, ending=RunEnding.FAILED) if why_not else run
+
+    def _limit_s(self, kind: TrialKind) -> float | None:
+        """What the user runs may take as long as it does."""
+        is_usual = kind in (TrialKind.GOOD, TrialKind.BAD)
+        if is_usual or not self.slowest_s or self._side(kind).lifecycle.for_s is not None:
+            return None
+        return max(_LEAST_PATIENCE_S, _PATIENCE * self.slowest_s)
 
     def _refuse_shared(self) -> None:
         for run in (*self.runs[TrialKind.GOOD], *self.runs[TrialKind.BAD]):
@@ -206,7 +214,15 @@ class ProofRounds:
             shape=seen.output_shape + files,
             work=(seen.work or None) if side.lifecycle.for_s is None else None,
             open_elsewhere=seen.open_elsewhere,
+            wall_s=seen.totals.wall_s,
         )
+
+
+def is_missed(put: Put, seen: Observed) -> bool:
+    """Whether values were to be forced, and the run came to none of the places. A site forced by a jump counts no
+    hits: nothing is known of it."""
+    is_counted = put.sites and all(site.forced is not None and not site.forced.by_jump for site in put.sites)
+    return bool(is_counted) and all(seen.placed) and not any(seen.hits)
 
 
 def _not_placed(put: Put, seen: Observed) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from whyperf.diagnose.measured.measure_names import measure_name
 from whyperf.diagnose.origin import ProofFinding, ProofMeans, Share
+from whyperf.engines.quantities import seconds
 from whyperf.proof.guards import Checked, GuardReason
-from whyperf.proof.judging import ProofJudgement
+from whyperf.proof.judging import ProofJudgement, StoppedRun
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class ProofClaim:
     good: str  # values as people write them
     bad: str
     from_outside: bool = False  # the value comes straight from an option, a file, a socket
+    is_made: bool = False  # it does not: the program makes it right where it reads the input
     means: ProofMeans = ProofMeans.VALUE
     in_order: bool = False  # its values change from call to call
     is_part: bool = False  # what is forced is a nameless part of it
@@ -139,7 +141,8 @@ _REASONS = {
     GuardReason.NO_EXCESS: "the runs of this trial do not differ enough: the {measure} of bad runs is hardly higher "
     "than that of good runs, or not in every run",
     GuardReason.CRASHED: "{forced}, it crashes",
-    GuardReason.STOPPED: "{forced}, it does not end",
+    GuardReason.ALWAYS_CRASHES: "{crashes}",
+    GuardReason.STOPPED: "{forced}, it did not end{stopped}",
     GuardReason.FAILED: "{forced}, it no longer serves its load",
     GuardReason.NOT_MEASURED: "not every run reports its {measure}",
     GuardReason.FRAGILE: "the program does not end alike in every run, even where no other {other}",
@@ -151,6 +154,15 @@ _REASONS = {
 
 
 NOT_IN_A_REGISTER = "it is only in memory or in a vector register, where whyperf cannot change it"
+
+
+_PERHAPS_ASKED = "so this may be what the program is asked to do rather than a mistake"
+_NOT_REACHED = "this place is not reached in good runs, so that nothing could be forced there"
+
+
+def crashes_anyway(crashes: str, who: str = "it") -> str:
+    """`crashes`: as `always_crashes` has it."""
+    return f"{who} ends {crashes}, so a forced crash could not be told from its own"
 
 
 def was_not_forced(claim: ProofClaim, why: str) -> str:
@@ -175,6 +187,8 @@ def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str) -> s
             measure=measure_name(measure),
             sham=in_percent(shares.sham) if shares else "",
             removed=in_percent(shares.removed) if shares else "",
+            crashes=crashes_anyway(judgement.crashes),
+            stopped=_in_time(judgement.stopped),
         )
         return f"Not testable: {said}."
     assert shares is not None
@@ -182,13 +196,27 @@ def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str) -> s
     if judgement.finding is ProofFinding.REFUTED:
         return f"Refuted: {words.forced}, {gone}."
     if judgement.finding is ProofFinding.TRIGGER:
-        why = (
-            "it comes straight from outside" if claim.from_outside else "the bad run then writes what the good one does"
-        )
-        return f"Trigger: {words.forced}, {gone}, but {why}: this is the input that differs, not the mistake."
+        return f"Trigger: {words.forced}, {gone}, but {_why_trigger(claim, judgement)}."
     word = "Proven" if judgement.finding is ProofFinding.PROVEN else "Supported"
     parts = [gone, _sham(words, shares.sham), _reverse(words, judgement)]
     return f"{word}: {words.forced}, {'; '.join(parts)}.{_checked(judgement.checked)}"
+
+
+def _why_trigger(claim: ProofClaim, judgement: ProofJudgement) -> str:
+    is_handed_on = claim.from_outside and not claim.is_made
+    if is_handed_on and claim.means is not ProofMeans.DECISION:
+        return "it comes straight from outside: this is the input that differs, not the mistake"
+    if is_handed_on:
+        return f"its condition tests a value that comes straight from outside, {_PERHAPS_ASKED}"
+    if judgement.becomes_good:
+        return f"with it, the program's output becomes the good run's, {_PERHAPS_ASKED}"
+    return f"it is made directly from the input, {_PERHAPS_ASKED}"
+
+
+def _in_time(stopped: StoppedRun | None) -> str:
+    if stopped is None:
+        return " in time"
+    return f" within {seconds(stopped.limit_s)} (the bad run takes {seconds(stopped.bad_s)})"
 
 
 def _sham(words: _Words, share: Share) -> str:
@@ -201,6 +229,8 @@ def _sham(words: _Words, share: Share) -> str:
 
 def _reverse(words: _Words, judgement: ProofJudgement) -> str:
     assert judgement.shares is not None
+    if not judgement.reverse_reached:
+        return _NOT_REACHED
     if not judgement.reverse_counts:
         return f"{words.reverse} {words.reverse_fails}"
     return f"{words.reverse} makes {in_percent(judgement.shares.reverse)} of it"

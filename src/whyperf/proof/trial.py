@@ -34,6 +34,9 @@ class TrialRun:
     shape: str = ""  # the same without numbers
     work: float | None = None  # units, where the same number is expected of every run
     open_elsewhere: str = ""  # as `Observed` has it
+    wall_s: float = 0.0
+    limit_s: float | None = None  # after which it would have been stopped; None: never
+    is_reached: bool = True  # False: it did not come to any place where something was to be forced
 
 
 Runs = Mapping[TrialKind, Sequence[TrialRun]]
