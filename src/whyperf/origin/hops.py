@@ -18,6 +18,7 @@ _MOST_TEXT = 72
 _DECLARED_TYPE = re.compile(r"^(?:[A-Za-z_][\w:<>]*(?:\s+|\s*[*&]+\s*))+(?=[A-Za-z_]\w*\s*=[^=])")
 _RETURN = re.compile(r"^return\b|^(?!if\b|else\b|for\b|while\b|switch\b).*\)[^(){}]*\{\s*return\b[^;{}]*;\s*\}$")
 """The line, or all of the function that the line holds."""
+_PARAMETER = re.compile(r"\w.*[\s*&](\w+)(?:\[\])?")
 _COUNTED = {HopKind.ENTERED: "is called", HopKind.STORED: "is written"}
 _DEEP = " A run under Valgrind shows that this is what was read."
 _SAYS_NOTHING = ("{", "}", "};", "} else {")
@@ -174,7 +175,14 @@ def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
         return f"{step.name or place.function}()"
     if not step.name and _RETURN.search(_without_comment(source)) and step.kind is not HopKind.VARIABLE:
         return f"{place.function}()"
-    return step.name or statement(source)
+    return step.name or _only_parameter(source, place.function) or statement(source)
+
+
+def _only_parameter(source: str, function: str) -> str:
+    """Of a line that is the function's head; empty: it is not, or has another number of parameters."""
+    head = re.search(rf"\b{re.escape(function.rpartition('::')[2])}\s*\(([^(),]*)\)\s*\{{?$", _without_comment(source))
+    parameter = _PARAMETER.fullmatch(head[1].strip()) if head else None
+    return parameter[1] if parameter else ""
 
 
 def statement(source: str) -> str:
