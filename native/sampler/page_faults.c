@@ -88,6 +88,8 @@ void page_faults_after_fork(void) {
 }
 
 bool is_page_fault_in_signal(const siginfo_t *info) {
+    if (is_unqueued_in_signal(info))
+        return this_thread.event_fd < 0;
     bool from_descriptor = info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
     return from_descriptor && this_thread.fault_fd >= 0 && info->si_fd == this_thread.fault_fd;
 }

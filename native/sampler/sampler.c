@@ -164,7 +164,11 @@ void sample_in_signal(int signal_number, siginfo_t *info, void *context) {
         // From here on, who installs a seccomp filter waits for us.
         modules_enter_in_signal();
         timer_continue_in_signal();
-        if (is_page_fault_in_signal(info)) {
+        if (is_unqueued_in_signal(info) && this_thread.event_fd >= 0 && this_thread.fault_fd >= 0) {
+            // It may be of either event.
+            this_thread.slot->counters.dropped += weight;
+            atomic_fetch_add(&this_process.session->allocations_lost, 1);
+        } else if (is_page_fault_in_signal(info)) {
             bool busy = this_thread.in_handler;
             this_thread.in_handler = 1;
             if (!busy)

@@ -125,6 +125,7 @@ void timers_after_fork(void);
 void timer_continue_in_signal(void);
 void timer_note_tick_in_signal(uint64_t now);
 void timer_slow_down_in_signal(void);
+bool is_unqueued_in_signal(const siginfo_t *info);
 bool is_sampling_signal_in_signal(const siginfo_t *info);
 extern char timer_cookie;
 uint64_t thread_cpu_ns_in_signal(void); // a system call

@@ -2,6 +2,8 @@
 //
 // Programs block or wait for "all signals"; ours is taken out of such sets and put back into what the program reads.
 // A handler that the program installs for our signal is kept and called for every signal that is not our timer's.
+// SIGIO, as which the kernel sends an event's signal that finds no room in the queue, ends programs that have no handler
+// for it: there ours takes it.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -34,7 +36,7 @@ static bool watched(void) {
     return this_process.session != NULL;
 }
 
-static bool install_handler(int restart, struct sigaction *previous) {
+static struct sigaction our_action(int restart) {
     struct sigaction action = {.sa_sigaction = sample_in_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | restart};
     // Not sigfillset(): that leaves out the signal by which libc cancels threads, and such a thread would end right
     // here.
@@ -42,11 +44,25 @@ static bool install_handler(int restart, struct sigaction *previous) {
     // Faults inside a masked handler would kill without reaching the program's own crash handler.
     sigdelset(&action.sa_mask, SIGSEGV);
     sigdelset(&action.sa_mask, SIGBUS);
-    return NEXT(sigaction)(SAMPLER_SIGNAL, &action, previous) == 0;
+    return action;
+}
+
+static bool install_handler(int number, int restart, struct sigaction *previous) {
+    struct sigaction action = our_action(restart);
+    return NEXT(sigaction)(number, &action, previous) == 0;
+}
+
+// Whether an event's signal that cannot be queued would end the program.
+static bool would_end(int number, const struct sigaction *action) {
+    bool use_events = this_process.session->use_perf_events || this_process.session->fault_interval;
+    return use_events && number == SIGIO && action->sa_handler == SIG_DFL;
 }
 
 bool signals_install_handler(void) {
-    return install_handler(SA_RESTART, &program_action);
+    struct sigaction io;
+    if (NEXT(sigaction)(SIGIO, NULL, &io) == 0 && would_end(SIGIO, &io))
+        install_handler(SIGIO, SA_RESTART, NULL);
+    return install_handler(SAMPLER_SIGNAL, SA_RESTART, &program_action);
 }
 
 // The program's own use of our number. Its handler may be there to interrupt system calls: ours must then not have them
@@ -54,7 +70,7 @@ bool signals_install_handler(void) {
 static void set_program_action(const struct sigaction *action) {
     program_action = *action;
     bool handler = action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
-    install_handler(handler ? action->sa_flags & SA_RESTART : SA_RESTART, NULL);
+    install_handler(SAMPLER_SIGNAL, handler ? action->sa_flags & SA_RESTART : SA_RESTART, NULL);
 }
 
 void signals_unblock(bool program_blocks) {
@@ -126,8 +142,18 @@ static void set_mask_in_signal(const struct sigaction *action, int signal_number
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_MASK_BYTES);
 }
 
-// A signal of our number that some other sender means for the program.
+static void end_by_in_signal(int signal_number) {
+    struct sigaction fatal = {.sa_handler = SIG_DFL};
+    NEXT(sigaction)(signal_number, &fatal, NULL);
+    syscall(SYS_tgkill, this_process.pid, syscall(SYS_gettid), signal_number);
+}
+
+// A signal of our numbers that some other sender means for the program.
 void signals_forward_in_signal(int signal_number, siginfo_t *info, void *context) {
+    if (signal_number != SAMPLER_SIGNAL) {
+        end_by_in_signal(signal_number);
+        return;
+    }
     struct sigaction action = program_action;
     bool system_calls = !atomic_load(&this_process.no_system_calls);
     if (system_calls && this_thread.program_blocks_signal && action.sa_handler != SIG_IGN) {
@@ -142,9 +168,7 @@ void signals_forward_in_signal(int signal_number, siginfo_t *info, void *context
     if (handler && (action.sa_flags & SA_SIGINFO)) {
         action.sa_sigaction(signal_number, info, context);
     } else if (action.sa_handler == SIG_DFL) {
-        struct sigaction fatal = {.sa_handler = SIG_DFL};
-        NEXT(sigaction)(signal_number, &fatal, NULL);
-        syscall(SYS_tgkill, this_process.pid, syscall(SYS_gettid), signal_number);
+        end_by_in_signal(signal_number);
     } else if (handler) {
         action.sa_handler(signal_number);
     }
@@ -166,8 +190,8 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
     struct sigaction changed;
     bool masks_ours = false;
     if (action) {
-        changed = *action;
-        masks_ours = sigismember(&changed.sa_mask, SAMPLER_SIGNAL) == 1;
+        changed = would_end(number, action) ? our_action(SA_RESTART) : *action;
+        masks_ours = sigismember(&action->sa_mask, SAMPLER_SIGNAL) == 1;
         // On an alternate stack, which may be small, our frame must not come on top of the handler's.
         if (changed.sa_flags & SA_ONSTACK)
             sigaddset(&changed.sa_mask, SAMPLER_SIGNAL);
@@ -176,6 +200,8 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
     }
     int result = NEXT(sigaction)(number, action ? &changed : NULL, previous);
     if (result == 0) {
+        if (previous && previous->sa_sigaction == sample_in_signal)
+            memset(previous, 0, sizeof *previous);
         bool before = action ? atomic_exchange(&program_masks_ours[number], masks_ours)
                              : atomic_load(&program_masks_ours[number]);
         if (previous && before)
@@ -187,11 +213,11 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 }
 
 EXPORT __sighandler_t signal(int number, __sighandler_t handler) {
-    if (!watched() || number != SAMPLER_SIGNAL)
+    if (!watched() || handler == SIG_ERR || (number != SAMPLER_SIGNAL && number != SIGIO))
         return NEXT(signal)(number, handler);
-    __sighandler_t previous = program_action.sa_handler;
-    set_program_action(&(struct sigaction){.sa_handler = handler, .sa_flags = SA_RESTART});
-    return previous;
+    struct sigaction previous, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigaddset(&action.sa_mask, number);
+    return sigaction(number, &action, &previous) == 0 ? previous.sa_handler : SIG_ERR;
 }
 
 // Applies a mask change without our signal, and answers as if it had been applied with it.
@@ -229,7 +255,7 @@ EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *previous) {
 
 // Waiting for signals: one of ours that was pending is not what the program waits for.
 static bool is_ours(int number, const siginfo_t *info) {
-    return watched() && number == SAMPLER_SIGNAL && is_sampling_signal_in_signal(info);
+    return watched() && (number == SAMPLER_SIGNAL || number == SIGIO) && is_sampling_signal_in_signal(info);
 }
 
 static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy) {

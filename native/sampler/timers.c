@@ -97,7 +97,7 @@ static bool start_cpu_timer(void) {
     return false;
 }
 
-// An event's signal that cannot be queued is sent as SIGIO instead, which ends the program.
+// An event's signal that cannot be queued is sent as SIGIO instead.
 bool timers_can_queue_within(rlim_t limit) {
     enum { ENOUGH = 1024 };
     return limit >= ENOUGH;
@@ -222,8 +222,14 @@ void timer_slow_down_in_signal(void) {
         this_thread.periods_per_sample *= 2;
 }
 
+// That signal does not tell which event it is of.
+bool is_unqueued_in_signal(const siginfo_t *info) {
+    bool has_event = this_thread.event_fd >= 0 || this_thread.fault_fd >= 0;
+    return info->si_signo == SIGIO && info->si_code == SI_KERNEL && this_thread.slot && has_event;
+}
+
 bool is_sampling_signal_in_signal(const siginfo_t *info) {
-    if (is_page_fault_in_signal(info))
+    if (is_unqueued_in_signal(info) || is_page_fault_in_signal(info))
         return true;
     if (info->si_code == SI_TIMER)
         return info->si_value.sival_ptr == &timer_cookie;

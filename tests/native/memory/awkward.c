@@ -149,13 +149,29 @@ static void limited(void) {
     printf("limited: %s, errno %d\n", granted >= 100 && granted < 256 ? "refused in time" : "odd", errno);
 }
 
+static void fill_memory(const char *name) {
+    for (int i = 0; i < 64; i++)
+        memset(malloc(1 << 20), i, 1 << 20);
+    printf("%s: 64 MB\n", name);
+}
+
 // A signal of ours that finds no room in the queue would end it.
 static void unqueued(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_SIGPENDING, &none);
-    for (int i = 0; i < 64; i++)
-        memset(malloc(1 << 20), i, 1 << 20);
-    printf("unqueued: 64 MB\n");
+    fill_memory("unqueued");
+}
+
+static void queue_full(void) {
+    struct rlimit few = {2000, 2000};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    setrlimit(RLIMIT_SIGPENDING, &few);
+    while (sigqueue(getpid(), SIGRTMIN, (union sigval){0}) == 0)
+        ;
+    fill_memory("queue-full");
 }
 
 static void zeroed(void) {
@@ -192,6 +208,8 @@ int main(int count, char **words) {
             limited();
         if (!strcmp(words[i], "unqueued"))
             unqueued();
+        if (!strcmp(words[i], "queue-full"))
+            queue_full();
         if (!strcmp(words[i], "interrupted"))
             interrupted();
         if (!strcmp(words[i], "inherited"))

@@ -13,6 +13,7 @@ from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
 from whyperf.collect.target.program import find_program
 from whyperf.engines.holdings import holdings_of
 from whyperf.recording.layout import OUTPUT
+from whyperf.recording.schemas.memory_tables import MemoryKind
 from whyperf.recording.sealed.reader import Recording
 from whyperf.seal.opening import seal
 
@@ -50,10 +51,10 @@ def watched(
     return printed, seal(outcome.path)
 
 
-@pytest.mark.parametrize("mode", ["storm", "handlers", "limited", "unqueued"])
+@pytest.mark.parametrize("mode", ["storm", "handlers", "limited", "unqueued", "queue-full"])
 def test_awkward_programs_do_the_same(tmp_path: Path, built: Path, mode: str) -> None:
-    # GIVEN threads that free each other's memory while the program forks, handlers that allocate, little memory, or
-    # no signals that may be queued
+    # GIVEN threads that free each other's memory while the program forks, handlers that allocate, little memory, no
+    # signals that may be queued, or no room left for them
     command = [str(built / "plain"), mode]
     plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     # WHEN nearly every allocation is sampled
@@ -64,6 +65,8 @@ def test_awkward_programs_do_the_same(tmp_path: Path, built: Path, mode: str) ->
     # AND page faults are sampled where the kernel gives signals for them
     if mode == "unqueued":
         assert recording.manifest.losses.threads_without_faults == 1
+    if mode == "queue-full":
+        assert holdings_of(recording, MemoryKind.PAGE).weight.sum() > 32e6
 
 
 def test_every_free_of_a_storm_is_found(tmp_path: Path, built: Path) -> None:

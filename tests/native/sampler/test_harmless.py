@@ -301,6 +301,50 @@ int main(void) {
 }""",
         "done",
     ),
+    "no signal can be queued": (
+        """
+int main(void) {
+    struct rlimit few = {2000, 2000};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    setrlimit(RLIMIT_SIGPENDING, &few);
+    while (sigqueue(getpid(), SIGRTMIN, (union sigval){0}) == 0) ;
+    burn();
+    printf("done");
+}""",
+        "done",
+    ),
+    "its own SIGIO": (
+        """
+static void handler(int number) { (void)number; }
+static void (*now(void))(int) { struct sigaction is; sigaction(SIGIO, NULL, &is); return is.sa_handler; }
+static int how_a_child_ends(void) {
+    int status;
+    if (fork() == 0) { raise(SIGIO); _exit(0); }
+    wait(&status);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+static void say(int value) { printf("%d ", value); fflush(stdout); }
+int main(void) {
+    struct sigaction own = {.sa_handler = handler}, before;
+    say(now() == SIG_DFL);
+    say(how_a_child_ends());
+    sigaction(SIGIO, &own, &before);
+    say(before.sa_handler == SIG_DFL);
+    say(now() == handler);
+    say(how_a_child_ends());
+    say(signal(SIGIO, SIG_DFL) == handler);
+    say(how_a_child_ends());
+    say(signal(SIGIO, SIG_IGN) == SIG_DFL);
+    say(how_a_child_ends());
+    sigaction(SIGIO, &before, NULL);
+    say(now() == SIG_DFL);
+    say(how_a_child_ends());
+}""",
+        "1 29 1 1 0 1 29 1 0 1 29 ",
+    ),
     "no signal may be queued any more, by prlimit": (
         """
 int main(void) {
@@ -329,6 +373,15 @@ def test_who_may_queue_no_signal_is_still_sampled_and_others_are_counted(compile
     # It sleeps until then: all that is sampled of it comes after.
     assert any("main" in stack for stack in outcome.named_stacks(binary))
     assert outcome.counters["threads_without_slot"] == 1
+
+
+def test_what_cannot_queue_its_signals_is_sampled_all_the_same(compiled: Compile, sampled: Run) -> None:
+    binary = compiled(HEADERS + PROGRAMS["no signal can be queued"][0])
+    outcome = sampled(binary, timeout=PATIENCE_S)
+    in_burn = [stack for stack in outcome.named_stacks(binary) if "main" in stack]
+    assert outcome.status == 0
+    assert len(in_burn) > 20
+    assert outcome.counters["dropped"] == 0
 
 
 LIMITS = {
