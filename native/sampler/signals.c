@@ -2,8 +2,8 @@
 //
 // Programs block or wait for "all signals"; ours is taken out of such sets and put back into what the program reads.
 // A handler that the program installs for our signal is kept and called for every signal that is not our timer's.
-// SIGIO, as which the kernel sends an event's signal that finds no room in the queue, ends programs that have no handler
-// for it: there ours takes it.
+// SIGIO, as which the kernel sends an event's signal that finds no room in the queue, ends programs that have no
+// handler for it: there ours takes it.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
