@@ -62,7 +62,7 @@ int main(int count, char **words) {
 }
 """
 CLAIM = ProofClaim("buckets_of", "program", "program.c", 13, "buckets_of()", "65,536", "16")
-GOOD, BAD, KEYS = "64", "4096", "7000"
+GOOD, BAD, KEYS = "64", "4096", "10000"
 
 
 @pytest.fixture(scope="module")
@@ -173,8 +173,8 @@ def test_files_that_the_user_names_are_compared(program: Path, tmp_path: Path) -
 
     place = _result(program, "rounds_of", 5, 6, 8)
     claim = replace(CLAIM, what="rounds_of()")
-    without = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=3))
-    compared = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=3, output_files=(out,)))
+    without = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=5))
+    compared = prove_value(side(GOOD), side(BAD), [place], claim, Trying(most_runs=5, output_files=(out,)))
     assert without.finding is ProofFinding.REFUTED, without
     assert compared.finding is ProofFinding.NOT_TESTABLE and "output changes" in compared.sentence, compared
 
