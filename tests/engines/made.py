@@ -277,6 +277,7 @@ def _manifest(
     totals["threads"] = more.pop("thread_times", ())
     totals |= {key: more.pop(key) for key in totals if key in more}
     fields = {
+        "host": Host("host", "6.1", "x86_64", 2),
         "command": (f"./{program}", "input"),
         "exit_status": 0,
         "exit_signal": None,
@@ -287,7 +288,6 @@ def _manifest(
         format=FORMAT_VERSION,
         whyperf="0",
         environment_names=(),
-        host=Host("host", "6.1", "x86_64", 2),
         start_monotonic=0,
         start_real=0,
         end_monotonic=end,

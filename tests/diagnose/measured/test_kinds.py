@@ -17,11 +17,15 @@ from whyperf.diagnose.measured.total_changes import sentence
 from whyperf.diagnose.verdict import TotalChange, VerdictKind
 from whyperf.diagnose.wording import busy_machine
 from whyperf.recording.sealed.latency import LatencyCount
-from whyperf.recording.sealed.manifest import RunOptions, ThreadTimes, TraceSummary
+from whyperf.recording.sealed.manifest import Host, RunOptions, ThreadTimes, TraceSummary
 
 
 def thread(name, lived_s, run_s=0.0, runnable_s=0.0, *, main=False, **blocked_s):
     return ThreadTimes(name, main, lived_s, run_s, runnable_s, 10, blocked_s)
+
+
+def with_cpus(count):
+    return Host("host", "6.1", "x86_64", count)
 
 
 def requests(median_s, tail_s, count=2000, tail=0.02, seed=0):
@@ -56,11 +60,31 @@ def test_a_little_more_cpu_time_of_many_threads_does_not_hide_twice_the_elapsed_
     def side(cpu_each_s, wall_s):
         names = [thread("worker", wall_s, cpu_each_s, futex=wall_s - cpu_each_s) for _ in range(8)]
         stacks = [(("worker", "serve"), 8 * cpu_each_s)]
-        return runs(stacks, wall_s=wall_s, thread_times=(thread("main", wall_s, main=True, futex=wall_s), *names))
+        main = thread("main", wall_s, main=True, futex=wall_s)
+        return runs(stacks, wall_s=wall_s, thread_times=(main, *names), host=with_cpus(8))
 
     verdict = diagnose(side(0.8, 1.0), side(1.2, 3.0))
     assert (verdict.symptom.kind, verdict.symptom.measure) == ("wait", "wall_s")
     assert any("CPU time 9.60 s, was 6.40 s" in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize("cpus", [2, 64])
+def test_more_threads_than_cpus_do_not_wait(cpus):
+    # GIVEN forty threads that compute one after another on two CPUs, or all at a time, while the first waits for them
+    def side(cpu_s, wall_s):
+        queued_s = max(wall_s - cpu_s / 40, 0.0)
+        workers = [thread("worker", wall_s, cpu_s / 40, queued_s) for _ in range(40)]
+        main = thread("main", wall_s, main=True, futex=wall_s)
+        stacks = [(("worker", "serve"), cpu_s)]
+        return runs(
+            stacks, wall_s=wall_s, cpu_wait_s=queued_s, main_cpu_wait_s=0.0, thread_times=(main, *workers),
+            host=with_cpus(cpus),
+        )  # fmt: skip
+
+    verdict = diagnose(side(8.0, 8.0 / min(cpus, 40)), side(16.0, 16.0 / min(cpus, 40)))
+    # THEN their CPU time is why it takes twice as long, though no thread alone computes much
+    assert (verdict.kind, verdict.symptom.kind, verdict.symptom.measure) == (VerdictKind.DIFFERENCE, "cpu", "cpu_s")
+    assert verdict.suspects[0].function == "serve"
 
 
 def test_the_tail_of_requests_is_the_symptom_and_fails_the_gate():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -39,12 +40,16 @@ class TotalsGrowth:
     thread_cpu_wait_s: float = 0.0  # the same of any thread: part of the wall time if others waited for it
     threads: Threads | None = None  # what each thread alone did more of; None: unknown
     swaps: bool = False  # memory of the bad runs was in swap: pages are read from there, else from files
+    machine_cpus: float = math.inf  # of the machine that has most; infinity: unknown
     usual_wall_s: float = 0.0  # for a second of CPU time in good runs, if who waited for a CPU is unknown; 0: known
 
     @property
     def running_s(self) -> float:
-        """CPU time along the wall clock: no thread's is counted beside another's, where threads are known."""
-        return self.cpu_s if self.threads is None else min(self.cpu_s, max(self.threads.run_s, 0.0))
+        """CPU time along the wall clock. Where threads are known, it is that of the thread which added most, and at
+        least what it takes if all CPUs of the machine share the work: more threads than that wait for each other."""
+        if self.threads is None:
+            return self.cpu_s
+        return min(self.cpu_s, max(self.threads.run_s, self.cpu_s / self.machine_cpus, 0.0))
 
     @property
     def computing_s(self) -> float:
@@ -133,6 +138,7 @@ def growth_of(good: Sequence[Run], bad: Sequence[Run], measures: Measures, setti
         cpus=measures.cpu.good_mean / measures.wall.good_mean if measures.wall.good_mean > 0 else 1.0,
         thread_cpu_wait_s=starved_s,
         threads=threads,
+        machine_cpus=max(max(run.manifest.host.cpus, 1) for run in (*good, *bad)),
         swaps=any(run.manifest.totals.swap_bytes for run in bad),
         usual_wall_s=0.0 if all(map(knows_switches, (*good, *bad))) else _usual_wall_s(measures),
     )
