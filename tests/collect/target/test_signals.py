@@ -56,3 +56,23 @@ def test_who_is_stopped_while_waiting_gets_no_signal_twice() -> None:
         waiting.send_signal(signal.SIGCONT)
         # THEN nothing has arrived
         assert waiting.communicate(timeout=PATIENCE_S)[0] == "None\n"
+
+
+_ENDS = """
+import os, signal, threading
+from whyperf.collect.target.signals import SignalWatch
+with SignalWatch() as signals:
+    os.kill(os.getpid(), signal.SIGINT)
+    signal.pthread_kill(threading.get_ident(), signal.SIGCHLD)
+    print(signals.wait(0.0).number)
+"""
+
+
+@pytest.mark.process
+def test_ctrl_c_is_heard_with_the_end_of_a_child() -> None:
+    # GIVEN a Ctrl-C that has ended the child, too, whose end is told to the waiting thread alone
+    # (in a process without other threads, which could take the Ctrl-C)
+    done = subprocess.run(
+        [sys.executable, "-c", _ENDS], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.stdout, done.stderr) == (f"{signal.SIGINT:d}\n", "")

@@ -481,6 +481,7 @@ class _Run:
                 self._target.send(arrival.number)
 
     def _recently_signalled(self) -> bool:
+        self._pass_time(0.0)  # what ended the program or its driver may only now reach us
         return time.monotonic() - self._last_signal <= _INTERRUPTED_S
 
     def _why_it_ended(self) -> str:

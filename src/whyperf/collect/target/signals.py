@@ -86,7 +86,10 @@ class SignalWatch:
         stopped and go on."""
         if not self._strayed:
             found = _next_of({*self._watched, signal.SIGCHLD}, max(seconds, 0.0))
-            if found is not None and found.number != signal.SIGCHLD:
+            if found is not None and found.number == signal.SIGCHLD:
+                # Sent to this very thread, it comes before an earlier signal to the process, such as Ctrl-C.
+                found = _next_of(self._watched, 0.0)
+            if found is not None:
                 by_terminal = found.number in _FROM_TERMINAL and found.code == _SENT_BY_KERNEL
                 return Arrival(found.number, reached_target=by_terminal)
         if self._strayed:
