@@ -116,4 +116,6 @@ def _text_bytes(array: Any) -> int:
         return 0
     lengths = pc.binary_length(array.dictionary).fill_null(0).to_numpy(zero_copy_only=False)
     used = array.indices.drop_null().to_numpy(zero_copy_only=False)
-    return int(lengths[used].sum(dtype=np.int64)) if len(lengths) else 0
+    if len(used) and not 0 <= used.min() <= used.max() < len(lengths):
+        raise ValueError("a row names a text that is not there")
+    return int(lengths[used].sum(dtype=np.int64))
