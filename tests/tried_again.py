@@ -11,7 +11,6 @@ _DISTURBED = (
     "collect/tracer/cases/",  # waits of known causes, beside those for a CPU
     "collect/tracer/test_flight_recorder.py",  # programs that must be seen while they run
     # They pass on busy machines, and failed on one that its host stopped for some hundred milliseconds again and again.
-    "cli/test_next.py",
     "collect/tracer/test_kernel_limits.py",
     "collect/usage/",
     "native/memory/test_recorded.py",
