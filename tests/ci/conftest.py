@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -128,19 +129,38 @@ def install(virtual_environment: Path) -> None:
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel whose `whyperf` is the one of this tree: a job's install step takes it as it would take any other."""
-    wheel = tmp_path_factory.mktemp("wheel") / "whyperf-0-py3-none-any.whl"
     module = f"import sys\n\ndef main():\n    {run_this_tree('sys.argv[1:]')}\n"
-    about = "whyperf-0.dist-info"
-    files = {
-        "whyperf_of_this_tree.py": module,
-        f"{about}/METADATA": "Metadata-Version: 2.1\nName: whyperf\nVersion: 0\n",
+    scripts = "[console_scripts]\nwhyperf = whyperf_of_this_tree:main\n"
+    files = {"whyperf_of_this_tree.py": module, "whyperf-0.dist-info/entry_points.txt": scripts}
+    return _wheel(tmp_path_factory.mktemp("wheel"), "whyperf", files)
+
+
+@pytest.fixture
+def requirements(tmp_path: Path) -> Path:
+    """`requirements/run.txt` with one package, a file of this machine, and its hash."""
+    wheel = _wheel(tmp_path, "needed", {"needed.py": ""})
+    listed = tmp_path / "action" / "requirements" / "run.txt"
+    listed.parent.mkdir(parents=True)
+    listed.write_text(f"needed @ {wheel.as_uri()} --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n")
+    return listed
+
+
+def other_hash(requirements: Path) -> None:
+    text = requirements.read_text()
+    requirements.write_text(text[: text.index("sha256:") + 7] + "0" * 64 + "\n")
+
+
+def _wheel(folder: Path, name: str, files: dict[str, str]) -> Path:
+    about = f"{name}-0.dist-info"
+    files |= {
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n",
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{about}/entry_points.txt": "[console_scripts]\nwhyperf = whyperf_of_this_tree:main\n",
     }
+    wheel = folder / f"{name}-0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-        archive.writestr(f"{about}/RECORD", "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"]))
+        for path, text in files.items():
+            archive.writestr(path, text)
+        archive.writestr(f"{about}/RECORD", "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"]))
     return wheel
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .composite import EXPRESSION, Job, read_action, with_programs
-from .conftest import ROOT, SLOW_LINES, Project, fake, install
+from .conftest import ROOT, SLOW_LINES, Project, fake, install, other_hash
 
 ACTION = ROOT / "action.yml"
 
@@ -26,14 +26,14 @@ esac
 
 
 @pytest.fixture
-def job(project: Project, package: Path, tmp_path: Path) -> Job:
+def job(project: Project, package: Path, requirements: Path, tmp_path: Path) -> Job:
     programs, recorded = tmp_path / "bin", tmp_path / "recorded"
     recorded.mkdir()
     fake(programs, "gh", GH)
     return Job(
         read_action(ACTION),
         github={
-            "action_path": str(ROOT),
+            "action_path": str(requirements.parents[1]),
             "repository": "ann/tool",
             "token": "secret",
             "event": {"pull_request": {"number": 7}},
@@ -64,6 +64,7 @@ def test_a_planted_regression_fails_the_job_and_is_explained(job: Job, project: 
     assert place["region"]["startLine"] in SLOW_LINES
     reports = Path(job.used["actions/upload-artifact"]["path"])
     assert {file.name for file in reports.iterdir()} == {"comment.md", "whyperf.sarif", "junit.xml", "report.json"}
+    assert list((tmp_path / "whyperf" / "lib").glob("*/site-packages/needed.py"))
 
 
 def test_a_harmless_change_passes_and_the_old_comment_is_updated(job: Job, project: Project, tmp_path: Path) -> None:
@@ -76,6 +77,13 @@ def test_a_harmless_change_passes_and_the_old_comment_is_updated(job: Job, proje
     report = json.loads((Path(job.outputs["compare"]["reports"]) / "report.json").read_text())
     assert [one["state"] for one in report["benchmarks"]] in (["no difference"], ["not enough data"])
     assert "github/codeql-action/upload-sarif" not in job.used
+
+
+def test_a_package_with_another_hash_is_not_installed(job: Job, requirements: Path) -> None:
+    other_hash(requirements)
+    assert job.run() == 1
+    assert list(job.ran) == ["Install whyperf"]
+    assert "DO NOT MATCH THE HASHES" in job.ran["Install whyperf"].stderr
 
 
 def test_what_cannot_run_fails_the_job_without_a_comment(job: Job, project: Project, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 from tests.patience import PATIENCE_S
 
 from .composite import with_programs
-from .conftest import ROOT, Project, fake, git, install
+from .conftest import ROOT, Project, fake, git, install, other_hash
 
 TEMPLATE = ROOT / "ci" / "gitlab.yml"
 
@@ -32,7 +32,7 @@ def clone(project: Project, tmp_path: Path) -> Path:
 
 
 def run_job(
-    clone: Path, project: Project, package: Path | None, tmp_path: Path, notes: str
+    clone: Path, project: Project, package: Path | None, tmp_path: Path, notes: str, requirements: Path | str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Without a package nothing is installed."""
     programs, recorded = tmp_path / "bin", tmp_path / "recorded"
@@ -51,6 +51,7 @@ def run_job(
             **variables,
             "WHYPERF_SYSTEM_PACKAGES": "",
             "WHYPERF_PACKAGE": str(package),
+            "WHYPERF_REQUIREMENTS": str(requirements),
             "WHYPERF_TOKEN": "secret",
             "RECORDED": str(recorded),
             "CI_MERGE_REQUEST_IID": "7",
@@ -67,10 +68,10 @@ def run_job(
 
 
 def test_a_planted_regression_fails_the_job_and_is_told(
-    clone: Path, project: Project, package: Path, tmp_path: Path
+    clone: Path, project: Project, package: Path, requirements: Path, tmp_path: Path
 ) -> None:
     git(clone, "checkout", "-q", "--detach", project.slow)
-    done = run_job(clone, project, package, tmp_path, "[]")
+    done = run_job(clone, project, package, tmp_path, "[]", requirements)
     assert done.returncode == 5, done.stderr
     case = ElementTree.parse(clone / "whyperf-reports" / "junit.xml").find("testsuite/testcase")
     assert case is not None and case.get("name") == "look things up" and case.find("failure") is not None
@@ -80,6 +81,16 @@ def test_a_planted_regression_fails_the_job_and_is_told(
     assert "--request POST --data-urlencode body@whyperf-reports/comment.md" in calls
     assert calls.rstrip().endswith("/api/v4/projects/42/merge_requests/7/notes")
     assert "secret" not in calls and "secret" in (tmp_path / "recorded" / "headers").read_text()
+
+
+def test_with_requirements_nothing_else_is_installed(
+    clone: Path, project: Project, package: Path, requirements: Path, tmp_path: Path
+) -> None:
+    other_hash(requirements)
+    git(clone, "checkout", "-q", "--detach", project.slow)
+    done = run_job(clone, project, package, tmp_path, "[]", requirements)
+    assert done.returncode == 1 and "DO NOT MATCH THE HASHES" in done.stderr
+    assert not (clone / "whyperf-reports").exists()
 
 
 def test_a_harmless_change_passes_and_the_old_note_is_updated(clone: Path, project: Project, tmp_path: Path) -> None:
