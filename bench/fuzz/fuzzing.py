@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ class Fuzzer:
         subprocess.run(["cp", "-r", "--sparse=always", self._whole / subject.name, copy], check=True)
         return copy
 
-    def _words(self, words: tuple[str, ...] | list[str], copy: Path) -> list[str]:
+    def _words(self, words: Sequence[str], copy: Path) -> list[str]:
         return [str(copy / word[1:]) if word.startswith("@") else word for word in words]
 
 

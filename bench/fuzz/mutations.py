@@ -7,6 +7,7 @@ import json
 import os
 import random
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,15 @@ from tests.recording.repaired import repair
 
 from bench.fuzz.subjects import Kind
 from bench.fuzz.values import FLOATS, INTEGERS, TEXTS, changed_bytes, changed_json
+from whyperf.collect.tracer.facts import FACTS
+from whyperf.debuginfo.probes import plan_file
+from whyperf.debuginfo.probes.plan_cache import SUFFIX
 from whyperf.recording.compared import COMPARED
 from whyperf.recording.raw_log.chunks import ChunkKind, ChunkReader, encode_chunk, log_files
+
+_HEAD_BYTES = 96
+_HEADS = {"rings": (0, 16384, 802816), ".counts": (0, 4096, 4096 + 1024 * 1024)}
+"""Where files that are mostly holes say something."""
 
 
 def mutate(rng: random.Random, kind: Kind, path: Path) -> str:
@@ -156,7 +164,7 @@ def _start(rng: random.Random, path: Path) -> str:
 
 
 def _chunks(rng: random.Random, path: Path) -> str:
-    logs = log_files(path / "raw")
+    logs = [*log_files(path / "raw"), *(path / "raw").glob(FACTS)]
     if not logs:
         return _stream(rng, path)
     file = rng.choice(logs)
@@ -171,7 +179,7 @@ def _chunks(rng: random.Random, path: Path) -> str:
     elif how == "change":
         payload = changed_bytes(rng, payload)
     elif how == "kind":
-        kind = rng.choice((0, 1, 2, 3, 4, 5, 6, (1 << 32) - 1))
+        kind = rng.choice((*ChunkKind, 0, (1 << 32) - 1))
     changed = [*chunks[:at], *([] if how == "drop" else [(kind, payload)]), *chunks[at + 1 :]]
     if how == "repeat":
         changed.insert(rng.randrange(len(changed)), (kind, payload))
@@ -198,17 +206,36 @@ def _stream(rng: random.Random, path: Path) -> str:
 
 
 def _bytes_of_raw(rng: random.Random, path: Path) -> str:
-    file = rng.choice(sorted(one for one in (path / "raw").iterdir() if one.is_file()))
-    if file.name == "rings":  # mostly holes
-        with file.open("r+b") as opened:
-            at = rng.choice((0, 16384, 802816))
-            opened.seek(at)
-            head = opened.read(4096)
-            opened.seek(at)
-            opened.write(changed_bytes(rng, head)[: len(head)])
-    else:
+    file = rng.choice(sorted(one for one in (path / "raw").rglob("*") if one.is_file()))
+    offsets = _HEADS.get(file.suffix or file.name)
+    if offsets is None:
         file.write_bytes(changed_bytes(rng, file.read_bytes()))
+    else:
+        _bytes_at(rng, file, rng.choice(offsets))
+    if file.suffix == SUFFIX and rng.random() < 0.8:
+        _repair_plan(file)
     return f"bytes of {file.name}"
+
+
+def _bytes_at(rng: random.Random, file: Path, at: int) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(at)
+        head = opened.read(_HEAD_BYTES)
+        opened.seek(at)
+        opened.write(changed_bytes(rng, head)[: len(head)])
+
+
+def _repair_plan(file: Path) -> None:
+    """Its checksums are those of what it holds, as far as its sizes are still sizes."""
+    content = bytearray(file.read_bytes())
+    if len(content) < plan_file._HEADER.size:
+        return
+    sites = min(plan_file._HEADER.unpack_from(content)[10] * plan_file.SITE.itemsize, len(content))
+    within = len(content) - sites
+    struct.pack_into("<I", content, plan_file._HEADER.size - 8, zlib.crc32(content[within:]))
+    checked = plan_file._CHECKSUM_AT + 4
+    struct.pack_into("<I", content, plan_file._CHECKSUM_AT, zlib.crc32(content[checked:within]))
+    file.write_bytes(content)
 
 
 def _kept(rng: random.Random, path: Path) -> str:

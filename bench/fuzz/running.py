@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+THEN = "then"  # between commands
 _CRASHED = 99
 _RESULTS = (0, 3, 4)  # what a whole input can lead to
 _MEMORY = 2 << 30  # beyond what the parent has mapped
@@ -33,15 +34,26 @@ class Outcome:
 
 def run_here(arguments: Sequence[str]) -> None:
     """Without a child. An exception is the caller's."""
-    from whyperf.cli.main import main
-
     text = io.TextIOWrapper(io.BytesIO())
     debugging = mock.patch.dict(os.environ, WHYPERF_DEBUG="1")
     with debugging, contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-        status = main(arguments)
+        status = _status(arguments)
         text.flush()
     if status not in _RESULTS:
         raise ValueError(f"{arguments} ended with {status}: {text.buffer.getvalue().decode()}")
+
+
+def _status(arguments: Sequence[str]) -> int:
+    """Of the last command; after one that fails there is none."""
+    from whyperf.cli.main import main
+
+    words = list(arguments)
+    while THEN in words:
+        at = words.index(THEN)
+        if status := main(words[:at]):
+            return status
+        words = words[at + 1 :]
+    return main(words)
 
 
 def run(arguments: Sequence[str], limit_s: float) -> Outcome:
@@ -93,9 +105,7 @@ def _in_child(arguments: Sequence[str], writing: int, limit_s: float) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit_s), math.ceil(limit_s) + 1))
         os.environ["WHYPERF_DEBUG"] = "1"
-        from whyperf.cli.main import main
-
-        status = main(arguments)
+        status = _status(arguments)
     except BaseException:
         os.write(writing, traceback.format_exc().encode(errors="replace")[-8000:])
     finally:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
 import numpy as np
+from tests.collect.counts.machine import counting_machine
 from tests.collect.dependences.made_stream import open_deep_recording
 from tests.collect.open_recording import OpenRecording
+from tests.collect.tracer.made_trace import TracedRecording, event, stack, thread
+from tests.collect.tracer.made_trace import name as named
 from tests.engines.call_counts.counted_recordings import counted
 from tests.engines.contexts.traced import Thread, ran, slept, traced, waited
 from tests.engines.made import Made, recording
@@ -23,11 +27,24 @@ from tests.report import verdicts
 from tests.seal.test_damage import record_something
 from tests.seal.test_memory import SYMBOLS, introduced, say
 
+from bench.fuzz.running import THEN, run_here
+from whyperf.collect.counts.counter_files import SUFFIX
+from whyperf.collect.counts.raw import COUNTERS, PLANS
+from whyperf.collect.tracer.facts import FollowedProcess, KernelCode
+from whyperf.collect.tracer.traced import (
+    KernelSymbol,
+    TracedMapping,
+    TracedMappings,
+    TracedProcess,
+    TracedThread,
+)
 from whyperf.diagnose.verdict import Verdict
 from whyperf.recording.raw_log.ringrecords import MemoryEvent
 from whyperf.recording.safe_files.limits import MOST_ROWS
+from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.schemas.tables import TABLES
-from whyperf.recording.sealed.manifest import Counting
+from whyperf.recording.sealed.latency import Latency, SlowRequest
+from whyperf.recording.sealed.manifest import Counting, TraceSummary
 from whyperf.recording.sealed.writer import write_recording
 from whyperf.report.kept_verdict import keep_verdict
 from whyperf.wire import field, nested
@@ -62,7 +79,8 @@ _EXPORT = tuple(
 )
 _WITH_COUNTS = ("diagnose", "--good", "@sampled/good", "@good", "--bad", "@sampled/bad", "@bad")
 _STALLED = (("diagnose", "@bad"), ("diagnose", "@bad", "--at", "10ms"))
-_IMPORT = (("import", "@bad", "-o", "@imported"),)
+_IMPORT = ("import", "@bad", "-o", "@imported")
+_IMPORTED = (_IMPORT, (*_IMPORT, THEN, "diagnose", "@good", "@imported"))
 _KEPT = (("diagnose", "@bad"), ("diagnose", "@bad", "--json", "-"), ("diagnose", "@bad", "--html", "@page.html"))
 
 
@@ -75,7 +93,7 @@ def _is_optional(name: str) -> bool:
     return next(table.optional for table in TABLES if table.name == name)
 
 
-def _sampled(folder: Path) -> None:
+def _sampled(folder: Path, latencies: Mapping[str, Latency] | None = None) -> None:
     rounds = {("plan", 21): 20, ("plan", 22): 20}
     for name, scan in (("good", 0.5), ("bad", 4.0)):
         stacks = [
@@ -94,6 +112,8 @@ def _sampled(folder: Path) -> None:
             passed=[("main", "serve")],
             threads=2,
         )
+        totals = replace(made.manifest.totals, latency=(latencies or {}).get(name))
+        made = replace(made, manifest=replace(made.manifest, totals=totals))
         held = np.arange(1000) * (1 if name == "good" else 50)
         _write(folder / name, with_values(made, Read("scan", "n", held), Read("", "limit", held, scope="global")))
 
@@ -125,6 +145,16 @@ def _counted(folder: Path) -> None:
         _write(folder / name, replace(made, manifest=replace(made.manifest, counting=Counting(sites=4, counted=4))))
 
 
+def _latency(folder: Path) -> None:
+    """Of calls that were timed."""
+
+    def of(cells: dict[str, int], slowest: float) -> Latency:
+        calls = tuple(SlowRequest(slowest / number, 0.1 * number, 7, 7) for number in range(1, 5))
+        return Latency("calls", 100, cells, function="serve", slowest=calls, lost=1, unfinished=1, nested=2)
+
+    _sampled(folder, {"good": of({"740": 90, "745": 10}, 0.002), "bad": of({"780": 60, "800": 40}, 0.004)})
+
+
 def _memory(folder: Path) -> None:
     for name, size in (("good", 50_000), ("bad", 900_000)):
         with tempfile.TemporaryDirectory() as raw:
@@ -146,6 +176,55 @@ def _allocate(into: OpenRecording, size: int) -> None:
     say(thread, 900, MemoryEvent.FREED, 0x5000)
     say(thread, 910, MemoryEvent.FREED_BEFORE, 0x105000, 905, interval=1)
     into.stop()
+
+
+_COUNTED = """#include <stdio.h>
+__attribute__((noipa)) int leaf(int n) { return n * 3 + 1; }
+__attribute__((noipa)) int middle(int n) { return leaf(n) + leaf(n + 1); }
+static int (*volatile pointer)(int) = middle;
+int main(void) { return middle(3) + pointer(4) > 100; }
+"""
+
+
+def _raw_counts(folder: Path) -> None:
+    """Plans and counters of a real program."""
+    open_one = OpenRecording(folder / "bad")
+    (open_one.raw / COUNTERS).mkdir()
+    with counting_machine() as machine:
+        program = machine.compiled(_COUNTED)
+        machine.counted(program)
+        for file in machine.folder.glob(f"out-*/*{SUFFIX}"):
+            subprocess.run(["cp", "--sparse=always", file, open_one.raw / COUNTERS / f"7{SUFFIX}"], check=True)
+        shutil.copytree(machine.plans, open_one.raw / PLANS)
+    open_one.stop()
+
+
+def _raw_trace(folder: Path) -> None:
+    """Kernel events of a program and its child, and what is known of them."""
+    made = TracedRecording(folder / "bad")
+    read, entry = 0xFFFFFFFF81000100, 0xFFFFFFFF81000200
+    kernel = KernelCode.of({read: KernelSymbol("vfs_read"), entry: KernelSymbol("do_syscall_64", "x")}, read - 0x100)
+    mapped = TracedMappings(5, 7, (TracedMapping(0x5000, 0x6000, 0x5000, "/opt/tool"),))
+    tool = TracedProcess(5, 7, 1, "tool", "/opt/tool", ("./tool", "x"), "/box")
+    made.fact(
+        TraceSummary("bpf", "tree", 49.0), FollowedProcess(7), kernel, mapped, tool, TracedThread(7, 71, "reader")
+    )
+    made.stacks(stack(1, [0x5210, 0x5110]), stack(2, [read, entry], flags=1), stack(3, [0x5110], flags=2 << 8))
+    made.events(
+        event(EventKind.EXEC, 10, 7, argument=named("tool")),
+        event(EventKind.FORK, 12, 7, other=thread(8), argument=named("tool")),
+        event(EventKind.FORK, 13, 7, other=thread(7, 71), argument=named("tool")),
+        *(event(EventKind.SYSCALL, 20 + n, 7, stack=1, kernel_stack=2, extra=n) for n in range(9)),
+        event(EventKind.RENAME, 40, 7, 71, argument=named("writer")),
+    )
+    made.events(
+        *(event(EventKind.SWITCH, 20 + 2 * n, 8, stack=3, other=thread(7)) for n in range(9)),
+        *(event(EventKind.WAKING, 21 + 2 * n, 7, other=thread(8)) for n in range(9)),
+        *(event(EventKind.SAMPLE, 50 + n, 8, stack=1, argument=(10_101_010, 0, 0)) for n in range(4)),
+        event(EventKind.EXIT, 90, 8),
+        cpu=1,
+    )
+    made.rec.stop()
 
 
 def _sketch(folder: Path) -> None:
@@ -207,6 +286,16 @@ def _collapsed(folder: Path) -> None:
     (folder / "bad").write_text("".join(f"main;work{n};leaf_[k] {n}\n" for n in range(1, 30)))
 
 
+def _imported(make: Callable[[Path], None]) -> Callable[[Path], None]:
+    """With what is imported from the whole file to compare with."""
+
+    def both(folder: Path) -> None:
+        make(folder)
+        run_here(["import", str(folder / "bad"), "-o", str(folder / "good")])
+
+    return both
+
+
 def _open_deep(phase: str) -> Callable[[Path], None]:
     return lambda folder: (open_deep_recording(folder / "bad", phase), None)[1]
 
@@ -217,16 +306,19 @@ SUBJECTS = (
     Subject("kept-proof", Kind.KEPT, _kept(verdicts.proven()), _KEPT),
     Subject("kept-waits", Kind.KEPT, _kept(verdicts.waiting()), _KEPT),
     Subject("kept-two-builds", Kind.KEPT, _kept(verdicts.two_builds()), _KEPT),
+    Subject("latency", Kind.SEALED, _latency, (*_READ[:2], *_COMPARE)),
     Subject("counted", Kind.SEALED, _counted, (*_READ, _WITH_COUNTS)),
     Subject("memory", Kind.SEALED, _memory, (*_READ, *_COMPARE[:1])),
     Subject("sketch", Kind.SEALED, _sketch, (*_READ[:2], *_COMPARE[:2])),
     Subject("zoom", Kind.SEALED, _zoom, (*_READ[:2], *_COMPARE[:2])),
     Subject("raw", Kind.OPEN, _raw, _READ[:2]),
     Subject("raw-memory", Kind.OPEN, _raw_memory, _READ[:2]),
+    Subject("raw-counts", Kind.OPEN, _raw_counts, _READ[:1]),
+    Subject("raw-trace", Kind.OPEN, _raw_trace, (*_READ[:1], ("diagnose", "@bad"))),
     Subject("raw-sketch", Kind.OPEN, _open_deep("sketch"), _READ[:1]),
     Subject("raw-zoom", Kind.OPEN, _open_deep("zoom"), _READ[:1]),
-    Subject("perf.data", Kind.FILE, _perf(pipe=False), _IMPORT),
-    Subject("perf-pipe", Kind.FILE, _perf(pipe=True), _IMPORT),
-    Subject("pprof", Kind.FILE, _pprof, _IMPORT),
-    Subject("collapsed", Kind.FILE, _collapsed, (*_IMPORT, (*_IMPORT[0], "--weights", "ns"))),
+    Subject("perf.data", Kind.FILE, _imported(_perf(pipe=False)), _IMPORTED),
+    Subject("perf-pipe", Kind.FILE, _imported(_perf(pipe=True)), _IMPORTED),
+    Subject("pprof", Kind.FILE, _imported(_pprof), _IMPORTED),
+    Subject("collapsed", Kind.FILE, _imported(_collapsed), (*_IMPORTED, (*_IMPORT, "--weights", "ns"))),
 )

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 
 import pytest
-from bench.fuzz.fuzzing import fuzzer
+from bench.fuzz.fuzzing import Execution, fuzzer
 from bench.fuzz.running import run
 from bench.fuzz.subjects import SUBJECTS
 
-_EXECUTIONS = 100
+_CPU_S, _LEAST_EXECUTIONS = 60.0, 100
 
 
 def test_mutated_inputs_lead_to_results_or_sentences() -> None:
     with fuzzer() as fuzz:
         fuzz.warm_up()
-        done = [fuzz.execute(f"slice:{number}") for number in range(_EXECUTIONS)]
+        done: list[Execution] = []
+        while sum(one.outcome.seconds for one in done) < _CPU_S or len(done) < _LEAST_EXECUTIONS:
+            done.append(fuzz.execute(f"slice:{len(done)}"))
         # THEN nothing crashes, hangs or takes all memory
         assert [f"{one.outcome.problem} ({one.seed})" for one in done if one.outcome.problem] == []
         # AND every kind of input was among them

@@ -68,7 +68,7 @@ def test_an_open_recording_is_replaced(tmp_path: Path) -> None:
 
 def test_an_open_recording_of_counts_is_replaced(tmp_path: Path) -> None:
     abandoned(tmp_path / "rec")
-    for name in ("counters/7.0.counts", "plans/abc.plan", "before-ready.npz"):
+    for name in ("counters/7.0.counts", "plans/abc.plan", "before-ready", "before-ready.json"):
         (tmp_path / "rec" / "raw" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "rec" / "raw" / name).touch()
     replaced(tmp_path / "rec")

@@ -32,7 +32,7 @@ _RAW_LOG = _Known(
     (
         *(LOCK, START, "log-??????", "rings", "reserve"),
         *("deep.json", "plan", "stream", "valgrind.log"),
-        *("trace-facts", "perf.data", "perf.log", "before-ready.npz"),
+        *("trace-facts", "perf.data", "perf.log", "before-ready", "before-ready.json"),
     ),
     {"counters": _Known(("*.counts",)), "plans": _Known(("*.plan",)), "allocators": _Known(("*.plan",))},
 )

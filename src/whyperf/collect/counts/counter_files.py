@@ -1,7 +1,7 @@
 """The files in which processes count: `native/probes/counters.h` has the same numbers.
 
 A process may have been killed at any moment, and files come from processes that are not trusted: what does not fit is
-passed over.
+passed over. Counts are read when they are used: a file has room for 16 MB a process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.recording.safe_files.regular_files import map_regular
+
 SUFFIX = ".counts"
 _MAGIC = b"WPCOUNTS"
 _VERSION = 1
@@ -23,6 +25,7 @@ _HEADER_BYTES, _MODULES = 4096, 1024
 _ROW = struct.Struct("<20sIIIIIQ976s")
 _BLOCKS_FROM = _HEADER_BYTES + _MODULES * _ROW.size
 _BUILD_ID_BYTES = 20
+_BLOCK_BYTES, _MOST_BLOCKS = 16 << 20, 4096
 _COUNTER_BYTES = 8
 
 Counts = npt.NDArray[np.uint64]
@@ -51,8 +54,17 @@ class CountedModule:
     build_id: str
     reason: UncountedReason
     plan_checksum: int
-    counts: Counts
-    """Of each of the plan's counters, over all threads; none when it was not counted."""
+    blocks: Blocks
+    first: int
+    counters: int
+    before: Counts | None = None
+    """What was counted before the target was ready."""
+
+    @property
+    def counts(self) -> Counts:
+        """Of each of the plan's counters, over all threads; none when it was not counted."""
+        counted = self.blocks.summed(self.first, self.counters)
+        return counted if self.before is None or len(self.before) != len(counted) else counted - self.before
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +88,12 @@ def counted_processes(folder: Path) -> list[CountedProcess]:
 
 
 def read_counter_file(path: Path) -> CountedProcess | None:
+    """WhyperfError where it is no regular file, or larger than any."""
     try:
-        with path.open("rb") as file:
-            return _read(np.memmap(file, np.uint8, "r"))
-    except (OSError, ValueError):
+        content = map_regular(path, _BLOCKS_FROM + _MOST_BLOCKS * _BLOCK_BYTES)
+    except OSError:
         return None
+    return _read(np.frombuffer(content, np.uint8))
 
 
 def _read(content: npt.NDArray[np.uint8]) -> CountedProcess | None:
@@ -90,47 +103,47 @@ def _read(content: npt.NDArray[np.uint8]) -> CountedProcess | None:
     magic, version, mode, pid, parent, start, block_bytes, blocks, modules, uncounted, unwatched, forked = (
         _HEADER.unpack(head)
     )
-    if magic != _MAGIC or version != _VERSION or block_bytes % _COUNTER_BYTES:
+    if magic != _MAGIC or version != _VERSION or block_bytes != _BLOCK_BYTES or blocks > _MOST_BLOCKS:
         return None
-    whole_blocks = _Blocks(content[_BLOCKS_FROM:], block_bytes, blocks)
+    whole_blocks = Blocks(content[_BLOCKS_FROM:], blocks)
     rows = (_row(content, row, whole_blocks) for row in range(min(modules, _MODULES)))
     return CountedProcess(pid, parent, start, bool(forked), bool(mode), uncounted, bool(unwatched), tuple(rows))
 
 
 @dataclass(frozen=True, eq=False)
-class _Blocks:
+class Blocks:
     content: npt.NDArray[np.uint8]
-    size: int
     count: int
 
     def summed(self, first: int, counters: int) -> Counts:
-        total = np.zeros(counters, np.uint64)
-        for part in self._parts(first, counters * _COUNTER_BYTES):
+        """None where they do not lie in a block."""
+        fits = first % _COUNTER_BYTES == 0 and first + counters * _COUNTER_BYTES <= _BLOCK_BYTES
+        total = np.zeros(counters if fits else 0, np.uint64)
+        for part in self._parts(first, total.nbytes):
             total[: len(part)] += part
         return total
 
     def _parts(self, first: int, size: int) -> Iterator[Counts]:
-        if first + size > self.size or first % _COUNTER_BYTES:
-            return
         for block in range(self.count):
-            low = block * self.size + first
+            low = block * _BLOCK_BYTES + first
             if low >= len(self.content):
                 return
             part = self.content[low : low + size]
             yield part[: len(part) // _COUNTER_BYTES * _COUNTER_BYTES].view(np.uint64)
 
 
-def _row(content: npt.NDArray[np.uint8], number: int, blocks: _Blocks) -> CountedModule:
+def _row(content: npt.NDArray[np.uint8], number: int, blocks: Blocks) -> CountedModule:
     at = _HEADER_BYTES + number * _ROW.size
     build_id, id_bytes, reason, counters, first, plan_checksum, _bias, path = _ROW.unpack(
         content[at : at + _ROW.size].tobytes()
     )
     known = UncountedReason(reason) if reason in UncountedReason.__members__.values() else UncountedReason.PLAN_DAMAGED
-    counted = counters * _COUNTER_BYTES <= blocks.size
     return CountedModule(
         path.split(b"\0", 1)[0].decode(errors="surrogateescape"),
         build_id[: min(id_bytes, _BUILD_ID_BYTES)].hex(),
         known,
         plan_checksum,
-        blocks.summed(first, counters) if counted else np.zeros(0, np.uint64),
+        blocks,
+        first,
+        counters,
     )

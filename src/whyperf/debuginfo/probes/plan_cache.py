@@ -11,15 +11,17 @@ from pathlib import Path
 from whyperf.debuginfo.binary import Binary
 from whyperf.debuginfo.probes.plan_file import PatchPlan, read, written
 from whyperf.debuginfo.probes.planner import DEFAULT_KINDS, make_plan
+from whyperf.recording.safe_files.limits import MOST_TEXT_BYTES
+from whyperf.recording.safe_files.regular_files import read_regular
 from whyperf.recording.schemas.call_tables import CallKind
 
 SUFFIX = ".plan"
 
 
 def load_plan(folder: Path, build_id: str) -> PatchPlan | None:
-    """None when there is none, or none that can be trusted."""
+    """None when there is none, or none that can be trusted. WhyperfError where it is no regular file."""
     try:
-        plan = read((folder / f"{build_id}{SUFFIX}").read_bytes())
+        plan = read(read_regular(folder / f"{build_id}{SUFFIX}", MOST_TEXT_BYTES))
     except OSError:
         return None
     return plan if plan is not None and plan.build_id == build_id else None

@@ -73,8 +73,9 @@ def _parts(processes: list[CountedProcess], planned: PlannedSites, linking: Link
 
 def _part(process: int, module: CountedModule, sites: Sites, linking: Linking) -> Passed:
     counts = np.zeros(len(sites.counter), np.int64)
-    known = (sites.counter >= 0) & (sites.counter < len(module.counts))
-    counts[known] = module.counts[sites.counter[known]].astype(np.int64)
+    counted = module.counts
+    known = (sites.counter >= 0) & (sites.counter < len(counted))
+    counts[known] = counted[sites.counter[known]].astype(np.int64)
     rows = np.flatnonzero(counts > 0)
     own = linking.number[module.path, module.build_id]
     inside = sites.callee[rows] >= 0
