@@ -85,7 +85,7 @@ static uint64_t end_of(const struct plan_patch *patch) {
 static uint32_t run_end(const struct plan *plan, uint32_t from) {
     const struct plan_patch *patches = plan->patches;
     uint32_t to = from + 1;
-    while (to < plan->header->patches && patches[to].at / PAGE <= end_of(&patches[to - 1]) / PAGE + 1)
+    while (to < plan->header->patches && patches[to].at / PAGE <= (end_of(&patches[to - 1]) - 1) / PAGE + 1)
         to++;
     return to;
 }

@@ -48,9 +48,9 @@ def in_bytes(value: float) -> str:
 
 
 def below(value: float, shown: Callable[[float], str]) -> str:
-    """`less than 26 ms`: rounded up to two digits, so that it holds."""
-    places = Decimal(value).adjusted() - 1
-    most = float(Decimal(value).quantize(Decimal(f"1e{places}"), ROUND_CEILING))
+    """`less than 26 ms`: rounded up to two digits, so that it holds; but 3 * 0.1 / 3 is 0.1."""
+    exact = Decimal(f"{value:.12g}")
+    most = float(exact.quantize(Decimal(f"1e{exact.adjusted() - 1}"), ROUND_CEILING))
     number, space, unit = shown(most).partition(" ")
     number = number.rstrip("0").rstrip(".") if "." in number else number
     return f"less than {number}{space}{unit}"

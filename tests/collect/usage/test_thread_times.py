@@ -56,6 +56,19 @@ def test_threads_are_told_apart_by_what_they_do():
         assert one.run_s + one.runnable_s + sum(one.blocked_s.values()) == pytest.approx(one.lived_s, rel=0.2, abs=0.1)
 
 
+def test_a_look_stands_for_the_time_since_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a thread that is looked at more often when the program is young
+    monkeypatch.setattr(thread_times, "_text", lambda _path: "0 0 1")
+    seen = {0.01: "read:socket", 0.02: "read:socket", 0.03: "read:socket", 0.1: "nanosleep", 0.2: "nanosleep"}
+    accounts = ThreadAccounts(1)
+    accounts.open_window([(1, 1)], 0.0)
+    for now, call in seen.items():
+        monkeypatch.setattr(accounts, "_call", lambda *_thread, call=call: call)
+        accounts.look([(1, 1)], now)
+    (times,) = accounts.times()
+    assert times.blocked_s == {"read:socket": pytest.approx(0.03), "nanosleep": pytest.approx(0.17)}
+
+
 def test_a_look_at_new_threads_waits_until_the_times_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN two threads, and a third that another thread looks at while the times of the first are told
     monkeypatch.setattr(thread_times, "_text", lambda path: "1 1 1" if path.endswith("schedstat") else "running")

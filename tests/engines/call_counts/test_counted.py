@@ -171,3 +171,16 @@ def test_parts_add_up() -> None:
     assert parts == pytest.approx(divided.excess_s)
     assert all(sum(c.part_s for c in one.changes) == pytest.approx(one.part_s) for one in divided.functions)
     assert {change.kind for one in divided.functions for change in one.changes} <= {ChangeKind.CALLS, ChangeKind.SELF}
+
+
+def test_a_function_that_most_units_of_work_never_enter_is_entered_that_rarely() -> None:
+    # GIVEN one of 100 requests in which `collect` runs, and calls `visit` 50 times, 5,000 in slow runs
+    def side(visits: int, visiting_s: float) -> CountedRuns:
+        stacks = [(("main", "collect", "visit"), visiting_s)]
+        calls = {("main", "collect"): 1, ("collect", "visit"): visits}
+        return CountedRuns([Run(recording(stacks, units=100))], [Run(counted(calls, units=100))])
+
+    divided = divide(counted_program(side(50, 1.0), side(5000, 100.0)))
+    collect = divided.functions[0]
+    assert collect.activations == (pytest.approx(0.01), pytest.approx(0.01))
+    assert (collect.changes[0].baseline, collect.changes[0].slow) == (pytest.approx(50), pytest.approx(5000))

@@ -100,10 +100,10 @@ class Script:
             {
                 "process": number,
                 "pid": pids[program],
-                "parent_pid": 2 if program.startswith("[") else 1,
+                "parent_pid": 2 if program.startswith(("[", "contained")) else 1,
                 "start": 0,
                 "origin": "exec",
-                "executable": f"/usr/bin/{program}",
+                "executable": "" if program.startswith("[") else f"/usr/bin/{program}",
                 "command": [program],
             }
             for number, program in enumerate(programs)

@@ -1,7 +1,7 @@
 """What each thread's time went into: running, waiting for a CPU, or blocked in which system call.
 
-The kernel counts the first two for every thread. The rest is blocked, and looks at what the thread is in, ten times a
-second, say in what. Nothing is signalled, stopped or unwound.
+The kernel counts the first two for every thread. The rest is blocked, and looks at what the thread is in, at least ten
+times a second, say in what: a look stands for the time since the one before. Nothing is signalled, stopped or unwound.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ class _Account:
     run_s: float = 0.0
     ready_s: float = 0.0
     turns: int = 0
-    in_calls: dict[str, int] = field(default_factory=dict)
+    in_calls: dict[str, float] = field(default_factory=dict)
+    """Seconds for which looks that saw the thread in a call stand."""
 
     def times(self, *, main: bool) -> ThreadTimes:
         lived = max(self.last - self.began, 0.0)
         blocked = max(lived - self.run_s - self.ready_s, 0.0)
-        looks = sum(self.in_calls.values())
-        parts = {call: blocked * seen / looks for call, seen in self.in_calls.items()} if looks else {}
+        all_seen = sum(self.in_calls.values())
+        parts = {call: blocked * seen / all_seen for call, seen in self.in_calls.items()} if all_seen else {}
         return ThreadTimes(self.name, main, lived, self.run_s, self.ready_s, self.turns, parts)
 
 
@@ -87,7 +88,7 @@ class ThreadAccounts:
         account.turns = turns - account.turns_before
         call = self._call(pid, tid)
         if call:
-            account.in_calls[call] = account.in_calls.get(call, 0) + 1
+            account.in_calls[call] = account.in_calls.get(call, 0.0) + now - max(self._looked, account.began)
 
     def _call(self, pid: int, tid: int) -> str:
         """The system call in which a thread is blocked, with the kind of file where that says more; empty: none."""

@@ -1,7 +1,7 @@
 """How much time in a system call the looks at threads can miss.
 
-The recorder looks ten times a second at the call that each thread is blocked in, so a look stands for a tenth of a
-second, and a shorter wait may fall between two looks.
+The recorder looks at least ten times a second at the call that each thread is blocked in, so a look stands for up to a
+tenth of a second, and a shorter wait may fall between two looks.
 """
 
 from __future__ import annotations

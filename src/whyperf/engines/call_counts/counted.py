@@ -132,7 +132,7 @@ class _Counts:
             found[function] = count
         # Whoever calls has run, though nobody was seen to enter: main, or what another library called.
         callers = [site.caller for site, count in self.calls.items() if count > 0] + list(self.through_pointers)
-        found[callers] = np.maximum(found[callers], 1.0)
+        found[[caller for caller in callers if not found[caller]]] = 1.0
         return found
 
     def with_pointers(self, callers: dict[int, dict[int, float]]) -> dict[CountedSite, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,13 +49,16 @@ def test_a_loop_of_short_sleeps_is_one_poll() -> None:
     assert waits.ended[0] == Ended.TIMER
 
 
-def test_an_interrupt_that_wakes_a_thread_of_the_kernel_ends_no_poll() -> None:
+@pytest.mark.parametrize(
+    ("woken", "polls"), [("[ksoftirqd]", 1), ("contained", 5)], ids=["kernel", "child of process 2 in a name space"]
+)
+def test_only_an_interrupt_that_wakes_a_thread_of_the_kernel_ends_no_poll(woken: str, polls: int) -> None:
     script, usleep = Script(), ["main", "libc:usleep"]
     for step in range(5):
         begin = 10 + step * 11
         script.asleep("main", begin, begin + 10, "nanosleep", usleep, by="timer", returns=0)
-        script.add(begin + 10.3, "main", EventKind.WAKING, usleep, call="nanosleep", other="[ksoftirqd]", result=1)
-    assert len(graph(script).waits) == 1
+        script.add(begin + 10.3, "main", EventKind.WAKING, usleep, call="nanosleep", other=woken, result=1)
+    assert len(graph(script).waits) == polls
 
 
 def test_what_is_sent_between_sleeps_ends_the_poll() -> None:

@@ -132,8 +132,11 @@ class EventTrace:
     def of_kernel(self) -> Bools:
         """By thread: whether it is one of the kernel's own, such as ksoftirqd."""
         processes = self.recording.table("processes")
+        pids, parents = ints(processes, "pid"), ints(processes, "parent_pid")
+        # In a name space of processes, an ordinary program has that number; threads of the kernel run no file.
         started = [
-            _KTHREADD in pair for pair in zip(ints(processes, "pid"), ints(processes, "parent_pid"), strict=True)
+            _KTHREADD in (pid, parent) and not executable
+            for pid, parent, executable in zip(pids, parents, texts(processes, "executable"), strict=True)
         ]
         return np.array([one.process >= 0 and started[one.process] for one in self.threads], np.bool_)
 
