@@ -49,7 +49,11 @@ def unsampled_cpu_s(time: CpuTime) -> float:
 
 
 def explained_s(time: CpuTime) -> float:
-    """How much may be missing of a recording in which all was sampled that can be."""
+    """How much may be missing of a recording in which all was sampled that can be.
+
+    Of 96 recordings of ordinary programs, alone and beside a load, half missed less than 10% of it and 95 less than 47%
+    (`python -m bench.unsampled`, 2026-11-19). One missed more: above 250 Hz, threads shorter than a period are unseen.
+    """
     # Timers fire with the kernel's ticks; a thread that mostly runs between them keeps a period at its end.
     period_s = 1 / (time.rate_hz if time.user_only else min(time.rate_hz, TIMER_LIMIT_HZ))
     processes = max(1, time.processes)
