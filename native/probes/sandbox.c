@@ -61,3 +61,8 @@ long whyperf_seccomp(long operation, long flags, void *arguments) {
     errno = (int)-raw;
     return -1;
 }
+
+void whyperf_before_clone(long number, unsigned long argument) {
+    (void)number;
+    (void)argument;
+}

@@ -68,6 +68,10 @@ uint64_t now_in_signal(void) {
     }
 }
 
+uint64_t cpu_now_in_signal(void) {
+    return atomic_load_explicit(&source, memory_order_relaxed) == CLOCK_KERNEL ? thread_cpu_ns_in_signal() : 0;
+}
+
 bool clock_counter_readable_in_signal(void) {
     return atomic_load_explicit(&source, memory_order_relaxed) != CLOCK_SAMPLES;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -13,8 +14,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "interposed/syscall.h"
 #include "sampler/sampler.h"
 
 DECLARE_NEXT(execvpe);
@@ -112,6 +115,28 @@ static bool should_follow(int reason, const char *name, char *const environment[
 static bool runs_own_thread(void) {
     return this_thread.slot && !atomic_load(&this_process.no_system_calls) &&
            (pid_t)syscall(SYS_gettid) == this_thread.tid;
+}
+
+// Children that share our memory are threads, or are to start a program: those are followed.
+static bool makes_process(long number, unsigned long argument) {
+    uint64_t flags = argument;
+    struct iovec here = {&flags, sizeof flags}, there = {(void *)argument, sizeof flags};
+    if (number == SYS_clone3 && syscall(SYS_process_vm_readv, this_process.pid, &here, 1, &there, 1, 0) != sizeof flags)
+        return false;
+#ifdef SYS_fork
+    if (number == SYS_fork)
+        return true;
+#endif
+    return !(flags & CLONE_VM);
+}
+
+void whyperf_before_clone(long number, unsigned long argument) {
+    int saved_errno = errno;
+    char path[1024] = "";
+    if (watched() && runs_own_thread() && makes_process(number, argument) &&
+        readlink("/proc/self/exe", path, sizeof path - 1) > 0)
+        record_unfollowed(WHYPERF_UNFOLLOWED_CLONE, path);
+    errno = saved_errno;
 }
 
 // A pending event signal would kill the new program, whose handlers are gone; a pending timer signal the kernel drops.

@@ -146,7 +146,7 @@ static void take_sample_in_signal(const ucontext_t *context, uint64_t begin) {
         look_at_in_signal(atomic_fetch_add(&looked_at, 1));
 }
 
-// Samples are to take between a 200th and a 50th of the thread's time. One that takes long was interrupted.
+// Samples are to take between a 200th and a 50th of the thread's time. One that takes long is rare.
 static void adapt_interval_in_signal(uint64_t cost) {
     enum { WINDOW = 16, MOST = 50, LEAST = 200, MOST_SIGNALS = 64, LONG_NS = 100 * 1000 };
     struct fault_costs *faults = &this_thread.faults;
@@ -168,9 +168,9 @@ void page_fault_sample_in_signal(const ucontext_t *context) {
     if (++this_thread.faults.signals < this_thread.faults.signals_per_sample)
         return;
     this_thread.faults.signals = 0;
-    uint64_t begin = now_in_signal();
-    take_sample_in_signal(context, begin);
-    uint64_t cost = now_in_signal() - begin;
+    struct handler_begin begin = handler_begin_in_signal();
+    take_sample_in_signal(context, begin.time);
+    uint64_t cost = handler_cost_in_signal(&begin);
     sample_note_cost_in_signal(cost);
     adapt_interval_in_signal(cost);
 }

@@ -78,6 +78,21 @@ static void write_values_in_signal(bool with_others, uint64_t time) {
     ring_commit_in_signal(WHYPERF_RECORD_VALUES, bytes, time, bytes);
 }
 
+struct handler_begin handler_begin_in_signal(void) {
+    return (struct handler_begin){now_in_signal(), cpu_now_in_signal()};
+}
+
+uint64_t handler_cost_in_signal(const struct handler_begin *begin) {
+    // Who is preempted mostly waits longer than that, and most handlers take less: they need not ask for CPU time
+    // again.
+    enum { LONG_NS = 20 * 1000 };
+    uint64_t elapsed = now_in_signal() - begin->time;
+    if (elapsed < LONG_NS || !begin->cpu)
+        return elapsed;
+    uint64_t cpu = cpu_now_in_signal();
+    return cpu > begin->cpu && cpu - begin->cpu < elapsed ? cpu - begin->cpu : elapsed;
+}
+
 void sample_note_cost_in_signal(uint64_t cost) {
     struct whyperf_counters *counters = &this_thread.slot->counters;
     counters->handler_ns += cost;
@@ -140,15 +155,15 @@ bool sample_write_in_signal(const struct walk_request *from, uint32_t weight, ui
 }
 
 static void take_sample_in_signal(const ucontext_t *context, uint32_t weight) {
-    uint64_t begin = now_in_signal();
+    struct handler_begin begin = handler_begin_in_signal();
     memory_populate_in_signal();
     walk_prefetch_in_signal(context);
     ring_prefetch_in_signal();
-    timer_note_tick_in_signal(begin);
+    timer_note_tick_in_signal(begin.time);
     struct walk_request request = {.context = context};
-    if (!sample_write_in_signal(&request, weight, begin, NULL))
+    if (!sample_write_in_signal(&request, weight, begin.time, NULL))
         this_thread.slot->counters.dropped += weight;
-    uint64_t cost = now_in_signal() - begin;
+    uint64_t cost = handler_cost_in_signal(&begin);
     sample_note_cost_in_signal(cost);
     slow_down_if_costly_in_signal(cost);
 }

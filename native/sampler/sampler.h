@@ -93,6 +93,7 @@ extern struct process_state this_process;
 
 // clock.c
 uint64_t now_in_signal(void);
+uint64_t cpu_now_in_signal(void);         // this thread's; 0: it would take a forbidden system call
 void clock_freeze(bool counter_readable); // from now on without system calls
 void clock_thaw(void);
 void clock_advance_in_signal(uint64_t ns);
@@ -111,7 +112,12 @@ bool ring_write_in_signal(uint16_t kind, uint32_t detail, const void *payload, u
 // sampler.c
 void record_process(enum whyperf_process_origin origin, int argc, char **argv);
 void sample_in_signal(int signal_number, siginfo_t *info, void *context);
-// Beside signals of the clock: what it took since then.
+// What a handler took since it began. Where it was preempted, what others did in the meantime is none of its cost.
+struct handler_begin {
+    uint64_t time, cpu;
+};
+struct handler_begin handler_begin_in_signal(void);
+uint64_t handler_cost_in_signal(const struct handler_begin *begin);
 void sample_note_cost_in_signal(uint64_t cost);
 // `memory` makes it a sample of memory, of weight 0; NULL: of time. False when there was no room for it.
 bool sample_write_in_signal(const struct walk_request *from, uint32_t weight, uint64_t time,

@@ -46,6 +46,7 @@ enum whyperf_unfollowed {
     WHYPERF_UNFOLLOWED_SECCOMP = 6,
     WHYPERF_UNFOLLOWED_NO_SLOT = 7, // every ring was taken
     WHYPERF_UNFOLLOWED_RUNTIME = 8, // a sanitizer's runtime that must be loaded before everything else
+    WHYPERF_UNFOLLOWED_CLONE = 9,   // a child that is made behind the C library's back
 };
 
 enum whyperf_record_kind {

@@ -228,7 +228,7 @@ def test_full_disk_stops_the_recording_and_not_the_target(whyperf: Whyperf, tmp_
         )
         done = whyperf("record", "-o", str(room / "rec"), "--", "sh", "-c", script)
         # THEN the target finishes as if nothing had happened
-        assert done.stdout == "finished\n"
+        assert (done.returncode, done.stdout) == (3, "finished\n")
         assert "Traceback" not in done.stderr
         assert "disk was full" in done.stderr or "No space left" in done.stderr
         # AND with room again, what was recorded can be used

@@ -254,8 +254,8 @@ class TestManifest:
         rec.stop(exit_status=0, exit_signal=None, stopped_by="exit")
         assert rec.sealed(SYMBOLS).manifest.sampling.blocked_rate_hz == rate_hz
 
-    def test_preempted_handlers_never_took_more_than_the_programs_cpu_time(self, rec: OpenRecording) -> None:
-        # GIVEN handlers that took 16.1 s by the clock, preempted, in a program that used 9 s of CPU time
+    def test_handlers_never_took_more_than_the_programs_cpu_time(self, rec: OpenRecording) -> None:
+        # GIVEN handlers of a sandbox that took 16.1 s by the clock, preempted, in a program that used 9 s of CPU time
         introduce(rec, 7).count(samples=1000, handler_ns=16_100_000_000, handler_ns_max=90_000_000)
         totals = dict.fromkeys(("max_rss_bytes", "read_bytes", "written_bytes", "voluntary_switches"), 0)
         totals |= {"wall_s": 40.0, "cpu_user_s": 8.0, "cpu_system_s": 1.0, "major_faults": 0}

@@ -8,11 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bench.tool import whyperf_command
 from bench.watching import compiled, unwatched, watched
+from pyarrow import parquet
 
-from tests.architecture import COMPILER_32
+from tests.architecture import COMPILER_32, HERE
+from whyperf.collect.architecture import X86_64
 
 WAYS = ["fork", "vfork", "empty", "cleared", "spawn", "spawnp", "system", "popen"]
+
+# Without the C library's fork(). Nobody can stand in front of the last one.
+RAW_WAYS = [*(["fork"] if HERE is X86_64 else []), "clone", "clone3", "unseen"]
 
 # How leaf.c becomes a program that must be left alone, and the word that the reason must hold.
 AWKWARD = {
@@ -109,15 +115,39 @@ def test_own_preload_of_the_user_survives(tmp_path: Path, recording: Path, progr
     assert watched([str(program)], tmp_path, recording, env=environment).seen == plain
 
 
+@pytest.mark.parametrize("percent", [8, 86])
+@pytest.mark.parametrize("way", RAW_WAYS)
 def test_child_of_a_raw_system_call_runs_as_ever_and_its_time_is_said_to_be_missing(
-    programs: Path, tmp_path: Path, recording: Path
+    way: str, percent: int, programs: Path, tmp_path: Path, recording: Path
 ) -> None:
-    program = compiled("raw_fork.c", programs)
-    plain = unwatched([str(program)], tmp_path)
-    under = watched([str(program)], tmp_path, recording)
+    command = [str(compiled("raw_fork.c", programs)), way, str(percent)]
+    plain = unwatched(command, tmp_path)
+    under = watched(command, tmp_path, recording, options=("--rate", "200"))
     assert under.seen == plain
-    # Six of seven parts of the work are the child's.
-    assert 0.7 * under.cpu_s < under.unsampled_s < 0.95 * under.cpu_s
+    child_s = under.cpu_s * percent / 100
+    assert 0.7 * child_s < under.unsampled_s < 1.3 * child_s + 0.02
+    assert ("syscall()" in under.unfollowed.get("raw_fork", "")) == (way != "unseen")
+
+
+@pytest.mark.parametrize("way", RAW_WAYS[:-1])
+def test_child_of_a_raw_system_call_is_named_however_little_it_does(
+    way: str, programs: Path, tmp_path: Path, recording: Path
+) -> None:
+    under = watched([str(compiled("raw_fork.c", programs)), way, "0"], tmp_path, recording)
+    assert under.unsampled_s == 0
+    assert "syscall()" in under.unfollowed["raw_fork"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making a PID namespace needs root")
+def test_first_process_of_a_namespace_has_ended_with_the_program(tmp_path: Path, recording: Path) -> None:
+    """Its number there is that of init here, which goes on."""
+    command = ["unshare", "-pf", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 5"]
+    if (plain := unwatched(command, tmp_path)).status != 5:
+        pytest.skip(f"making a PID namespace is not permitted here: {plain.stderr}")
+    under = unwatched([*whyperf_command(), "record", "-o", str(recording), "--", *command], tmp_path)
+    assert under.status == 5
+    assert "still running" not in under.stderr + (recording / "manifest.json").read_text()
+    assert len(list(parquet.read_table(recording / "processes.parquet")["pid"])) >= 2
 
 
 def test_of_a_program_that_is_followed_no_time_is_said_to_be_missing(
@@ -125,3 +155,8 @@ def test_of_a_program_that_is_followed_no_time_is_said_to_be_missing(
 ) -> None:
     starter, leaf = compiled("starter.c", programs), compiled("leaf.c", programs)
     assert watched([str(starter), "fork", str(leaf)], tmp_path, recording).unsampled_s == 0
+
+
+def test_time_in_the_kernel_is_not_missing_where_only_user_time_is_sampled(tmp_path: Path, recording: Path) -> None:
+    command = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=60000", "status=none"]
+    assert watched(command, tmp_path, recording).unsampled_s == 0

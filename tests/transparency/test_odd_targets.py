@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from bench.odd_targets.matrix import compare_targets
 from bench.odd_targets.target import Target
 
 BY_NAME = {target.name: target for target in TARGETS}
+_PR_GET_MDWE = 66
 TRACES = os.geteuid() == 0 and Path("/sys/kernel/btf/vmlinux").exists()
 
 
@@ -61,3 +63,12 @@ def test_a_programs_own_clock_is_not_called(way: str) -> None:
 @pytest.mark.parametrize("way", ["observed", "blocks"])
 def test_traps_get_through_however_the_program_blocks_them(way: str) -> None:
     assert answers(["own traps"], way) == {"own traps": "same"}
+
+
+@pytest.mark.skipif(
+    ctypes.CDLL(None).prctl(_PR_GET_MDWE, 0, 0, 0, 0) < 0,
+    reason="the kernel has no PR_SET_MDWE: it is of Linux 6.3 and later",
+)
+@pytest.mark.parametrize("way", ["record", "memory", "observed", "blocks"])
+def test_a_program_that_gets_no_new_executable_memory_does_the_same(way: str) -> None:
+    assert answers(["write xor execute"], way) == {"write xor execute": "same"}

@@ -195,7 +195,7 @@ def _overhead(manifest: Manifest) -> str:
         return f"nothing inside the programs, {overhead.recorder_cpu_s:.3f} s CPU beside them{in_kernel}"
     return (
         f"at most {overhead.handler_s:.3f} s inside the program (mostly "
-        f"{overhead.handler_median_us:.1f} us a sample; with preemption {overhead.handler_mean_us:.1f} us on average, "
+        f"{overhead.handler_median_us:.1f} us a sample, {overhead.handler_mean_us:.1f} us on average, "
         f"{overhead.handler_max_us:.0f} us at most), "
         f"{overhead.recorder_cpu_s:.3f} s CPU beside it{in_kernel}"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from whyperf.collect.setup.rate import CLOCK_EVENT, CPU_TIMER
 from whyperf.recording.raw_log.ringrecords import CUT_REASONS, OUT_OF_REACH, UNFOLLOWED_REASONS, RingRecordKind
 from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
 from whyperf.recording.schemas.tables import Clock
@@ -18,14 +18,9 @@ from whyperf.recording.version import FORMAT_VERSION
 from whyperf.seal.checked_numbers import number, whole, words
 from whyperf.seal.evidence import Int64, RawEvidence
 from whyperf.seal.participants.processes import text
+from whyperf.seal.unsampled import CpuTime, unsampled_cpu_s, why_unsampled
 
-_SAMPLED_INSIDE = ("cpu-timer", "cpu-clock-event")
-_SHARE = 0.1
-"""Of all CPU time: the kernel's own at the start and end of a program, and what clocks differ by."""
-_PERIODS = 4
-"""Each thread's time is sampled to within a period, by chance: so many for one, more by the square root."""
-_START_S = 0.003
-"""No process takes longer to load its libraries, the sampler among them, and to be cleared away."""
+_SAMPLED_INSIDE = (CPU_TIMER, CLOCK_EVENT)
 
 
 def summary(evidence: RawEvidence, weight_ns: Int64, notes: tuple[str, ...]) -> Manifest:
@@ -105,7 +100,7 @@ def _sampled_cpu_s(evidence: RawEvidence, weight_ns: Int64) -> float:
 
 
 def _overhead(evidence: RawEvidence, stop: dict[str, Any], cpu_s: float) -> Overhead:
-    """Handlers are timed by the wall clock, preempted or not, and cannot have used more than all CPU time."""
+    """In sandboxes, handlers are timed by the wall clock, preempted or not: they used no more than all CPU time."""
     counters = evidence.counters
     handler_s = min(number(counters.get("handler_ns")) / 1e9, cpu_s)
     return Overhead(
@@ -149,14 +144,24 @@ def _with_unsampled(losses: Losses, evidence: RawEvidence, window: Window, total
     whole_run = evidence.last_said("stop") and not (losses.overwritten_s or losses.samples_dropped)
     if sampling.source not in _SAMPLED_INSIDE or not whole_run:
         return losses
-    processes = sum(note.kind == RingRecordKind.PROCESS for note in evidence.notes)
     within = (samples.clock == Clock.CPU) & (samples.time >= window.start)
-    sampled_s = float(weight_ns[within].sum()) / 1e9
-    missing = unsampled_cpu_s(totals.cpu_s, sampled_s, 1 / sampling.rate_hz, len(evidence.owners))
+    time = CpuTime(
+        user_s=totals.cpu_user_s,
+        system_s=totals.cpu_system_s,
+        sampled_s=float(weight_ns[within].sum()) / 1e9,
+        rate_hz=sampling.rate_hz,
+        threads=len(evidence.owners),
+        processes=sum(note.kind == RingRecordKind.PROCESS for note in evidence.notes),
+        started=max((owner.sequence for owner in evidence.owners), default=0),
+        peak_bytes=totals.max_rss_bytes,
+        user_only=sampling.source == CLOCK_EVENT,
+        whole=window.start <= evidence.start.start_monotonic,
+    )
+    missing = unsampled_cpu_s(time)
     if not missing:
         return losses
-    why = why_unsampled(missing, totals.cpu_s, processes, len(losses.unfollowed))
-    return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, *filter(None, (why,))))
+    why = why_unsampled(time, unfollowed=bool(losses.unfollowed))
+    return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, why))
 
 
 def _damaged_trace(evidence: RawEvidence) -> int:
@@ -198,22 +203,3 @@ def _own_notes(evidence: RawEvidence) -> list[str]:
             " with --trace, or as that user: setpriv --reuid=USER --regid=GROUP --init-groups whyperf record -o X ..."
         )
     return notes
-
-
-def unsampled_cpu_s(cpu_s: float, sampled_s: float, period_s: float, threads: int) -> float:
-    """CPU time that the system counted and no sample stands for; 0 where chance and the edges of a run explain it."""
-    missing = cpu_s - sampled_s
-    return missing if missing > _SHARE * cpu_s + _PERIODS * period_s * math.sqrt(max(1, threads)) else 0.0
-
-
-def why_unsampled(missing_s: float, cpu_s: float, processes: int, unfollowed: int) -> str:
-    """Empty where it is what starting so many processes takes: of those, few say anything that would be compared."""
-    said = f"{missing_s:.2f} s of {cpu_s:.2f} s CPU time have no samples"
-    if missing_s <= _START_S * processes:
-        return ""
-    if unfollowed:
-        return f"{said}: programs that were not followed."
-    return (
-        f"{said}: perhaps a process that has itself traced, or that was made by a system call of its own instead of "
-        "the C library's fork(); neither can be sampled. Record with --trace to see it."
-    )

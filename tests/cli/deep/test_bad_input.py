@@ -161,12 +161,12 @@ def test_a_full_disk_costs_the_rest_of_the_recording_only(shelf: Path, tmp_path:
     write_plan(plan, ZoomPlan("instructions", (FunctionKey("shelf", "find", ""), FunctionKey("shelf", "main", ""))))
     with full_disk(tmp_path / "disk", 4 << 20) as disk:
         path = disk / "recording"
-        words = ["record", "--deep", "--zoom", str(plan), "-o", str(path), "--", str(shelf), "3000", "2000"]
+        words = ["record", "--deep", "--zoom", str(plan), "-o", str(path), "--", str(shelf), "3000", "2000", "fails"]
         done = subprocess.run(
             [sys.executable, "-m", "whyperf", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
-        # THEN the target ran to its end, and one sentence says what became of the recording
-        assert done.stdout == "2005\n", done.stderr
+        # THEN the target ran to its end, with its own status, and one sentence says what became of the recording
+        assert (done.returncode, done.stdout) == (3, "2005\n"), done.stderr
         assert "Traceback" not in done.stderr and "df -h" in done.stderr, done.stderr
 
 

@@ -107,3 +107,48 @@ def test_nothing_is_written_to_a_stranger_s_file(compiled: Compile, tmp_path: Pa
         done = subprocess.run([binary], env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
     assert stranger.read_bytes() == b"not rings" * 1000
+
+
+STOPPED = """
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static double used(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec + now.tv_nsec / 1e9;
+}
+__attribute__((noinline)) static int deep(int depth) {
+    if (depth)
+        return deep(depth - 1) + 1;
+    while (used() < 0.5)
+        for (volatile int i = 0; i < 10000; i++)
+            ;
+    return 0;
+}
+int main(void) {
+    pid_t whole = getpid(), child = fork();
+    while (child == 0) {
+        usleep(2000);
+        kill(whole, SIGSTOP);
+        usleep(20000);
+        kill(whole, SIGCONT);
+    }
+    int frames = deep(200);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    printf("%d %f", frames, used());
+    return 0;
+}
+"""
+
+
+def test_handlers_are_not_charged_with_what_others_do_meanwhile(compiled: Compile, sampled: Run) -> None:
+    """A stop in the middle of a handler is as long as being preempted on a busy machine."""
+    seen = sampled(compiled(STOPPED, "-fno-optimize-sibling-calls"), rate_hz=5000)
+    assert seen.status == 0
+    cpu_ns = float(seen.output.split()[1]) * 1e9
+    assert 0 < seen.counters["handler_ns"] < cpu_ns / 8
+    assert seen.counters["handler_ns_max"] < 20e6

@@ -13,6 +13,9 @@ TIMER_LIMIT_HZ = 250
 # A signal and its handler take some 10 microseconds: at this rate 5% of the target's time.
 HIGHEST_RATE_HZ = 5000
 
+# As recordings name what made the samples.
+CPU_TIMER, CLOCK_EVENT = "cpu-timer", "cpu-clock-event"
+
 _USER_TIME_ONLY = f"Above {TIMER_LIMIT_HZ} Hz only user time is sampled: these perf events exclude the kernel."
 
 
@@ -24,7 +27,7 @@ class SamplingPlan:
 
     @property
     def source(self) -> str:
-        return "cpu-clock-event" if self.use_perf_events else "cpu-timer"
+        return CLOCK_EVENT if self.use_perf_events else CPU_TIMER
 
 
 def plan_sampling(rate_hz: int) -> SamplingPlan:

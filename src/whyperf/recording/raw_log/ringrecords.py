@@ -37,6 +37,7 @@ UNFOLLOWED_REASONS = {
     6: "seccomp filter",
     7: "every ring was taken",
     8: "a sanitizer's runtime must be loaded before everything else",
+    9: "a child made by syscall() instead of fork(), which is not sampled unless it starts a program",
 }
 
 

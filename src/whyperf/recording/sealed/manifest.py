@@ -85,9 +85,9 @@ class Totals:
 
 @dataclass(frozen=True)
 class Overhead:
-    handler_s: float  # at most so much CPU time in signal handlers inside the target: wall time, up to all CPU time
+    handler_s: float  # at most so much CPU time in signal handlers inside the target
     handler_mean_us: float
-    handler_max_us: float  # by the wall clock: it may have been preempted
+    handler_max_us: float
     recorder_cpu_s: float
     handler_median_us: float = 0.0
 

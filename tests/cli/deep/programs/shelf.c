@@ -62,5 +62,5 @@ int main(int count, char **words) {
         for (;;)
             found += find(found & 1) != NULL;
     printf("%d\n", found);
-    return 0;
+    return strcmp(ending, "fails") ? 0 : 3;
 }
