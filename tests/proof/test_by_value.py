@@ -92,6 +92,17 @@ def test_the_true_cause_is_proven(program: Path) -> None:
     assert proof.sentence.startswith("Proven: with `buckets_of()` forced to 65,536 in the bad run, ")
 
 
+def test_a_copy_with_other_values_is_left_alone(program: Path) -> None:
+    # GIVEN what is taken for a copy, and would crash with that value
+    other = _result(program, "mask_of", 65536, 16)
+    proof = _proven(program, _result(program, "buckets_of", 65536, 16), other)
+    assert proof.finding is ProofFinding.PROVEN, proof
+    # GIVEN one that has the value in bad runs, and another one than that in good runs
+    other = _result(program, "mask_of", 65536, 15)
+    proof = _proven(program, _result(program, "buckets_of", 65536, 16), other)
+    assert proof.finding is ProofFinding.PROVEN, proof
+
+
 def test_so_is_what_it_comes_from(program: Path) -> None:
     proof = _proven(program, _result(program, "bytes_of", 64 << 20, 0), what="bytes_of()")
     assert proof.finding is ProofFinding.PROVEN, proof
