@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.collect.observation.programs import RESULT, compiled, last_before_return
+from tests.collect.observation.programs import ARGUMENT, RESULT, compiled, instructions, last_before_return
+from whyperf.collect.runs.work_count import counter_for
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.errors import WhyperfError
 from whyperf.proof import rounds
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
 from whyperf.proof.sentences import ProofClaim
@@ -291,3 +293,41 @@ def test_a_run_that_was_stopped_is_not_said_to_be_endless(tmp_path: Path, monkey
     assert told is not None, proof.sentence
     bad_s = float(told[2]) / (1000 if told[3] == "ms" else 1)
     assert float(told[1]) >= 1.5 and bad_s < float(told[1]) / 2
+
+
+UNITS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone, noipa))
+static volatile long spent;
+HIDDEN long units_of(long mode) { return mode * 1000; }
+HIDDEN void handle(long cost) { for (long left = cost; left > 0; left--) spent++; }
+int main(int count, char **words) {
+    long mode = atol(words[1]), units = units_of(mode);
+    for (long unit = 0; unit < units; unit++) handle(40000 + mode * 20000);
+    puts("done");
+    return 0;
+}
+"""
+
+
+def test_another_number_of_counted_calls_is_no_proof(tmp_path: Path) -> None:
+    # GIVEN bad runs that do twice the work, each unit of which costs more
+    program = compiled(tmp_path, UNITS)
+    try:
+        counter_for("handle", str(program)).close()
+    except WhyperfError:
+        pytest.skip("uprobes are not permitted here")
+    good, bad = (replace(_side(program, mode), counted_calls="handle") for mode in ("1", "2"))
+    # WHEN the number of units is forced
+    place = _result(program, "units_of", 1000, 2000, 8)
+    claim = replace(CLAIM, what="units_of()", good="1,000", bad="2,000")
+    proof = prove_value(good, bad, [place], claim)
+    # THEN less work is no proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE, proof
+    assert "another number of units of work is done" in proof.sentence
+    # THEN what each unit costs is measured per unit
+    rows = [row for row in instructions(program, "handle") if not row.leaves]
+    cost = ForcedPlace(program, rows[1].address, False, ARGUMENT, 8, (60000,), (80000,))
+    proof = prove_value(good, bad, [cost], replace(CLAIM, what="cost", good="60,000", bad="80,000"))
+    assert proof.finding is ProofFinding.PROVEN, proof

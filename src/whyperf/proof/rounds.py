@@ -42,6 +42,8 @@ class ProofSide:
     program: Program
     lifecycle: Lifecycle
     environment: Mapping[str, str]
+    counted_calls: str = ""
+    """The function whose calls are the units of work; empty: the driver reports them, or nobody."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ class ProofRounds:
             lifecycle=side.lifecycle,
             environment=side.environment,
             limits=replace(limits, seconds=self._limit_s(kind)),
+            counted_calls=side.counted_calls,
             on_tick=self._trying.on_tick,
         )
         self.slowest_s = max(self.slowest_s, seen.totals.wall_s)
