@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.collect.observation.programs import ARGUMENT, RESULT, compiled, instructions, last_before_return
+from tests.collect.observation.programs import (
+    ARGUMENT,
+    IS_ARM,
+    RESULT,
+    compiled,
+    first,
+    instructions,
+    last_before_return,
+)
 from whyperf.collect.runs.work_count import counter_for
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
@@ -110,6 +117,13 @@ def test_so_is_what_it_comes_from(program: Path) -> None:
     assert proof.finding is ProofFinding.PROVEN, proof
 
 
+def test_an_argument_is_forced_where_the_function_begins(program: Path) -> None:
+    place = ForcedPlace(program, first(program, "bytes_of"), False, ARGUMENT, 8, (64,), (4096,))
+    proof = _proven(program, place, function="bytes_of", what="megabytes")
+    assert proof.finding is ProofFinding.PROVEN, proof
+    assert proof.removed is not None and proof.removed.value > 0.8
+
+
 def test_an_innocent_variable_is_refuted(program: Path) -> None:
     proof = _proven(program, _result(program, "label_of", 199, 12295, 8), what="label_of()")
     assert proof.finding is ProofFinding.REFUTED, proof
@@ -159,9 +173,9 @@ def test_a_hot_site_is_forced_by_a_jump(tmp_path: Path) -> None:
     source = r"""
 #include <stdio.h>
 #include <stdlib.h>
-__attribute__((noinline, noclone, noipa)) long cost_of(long weight) { return weight & 0xff; }
+__attribute__((noinline, noclone, noipa)) long cost_of(long weight) { return weight - 1000000; }
 int main(int count, char **words) {
-    long weight = atol(words[1]);
+    long weight = atol(words[1]) + 1000000;
     static volatile long spent;
     for (long i = 0; i < 700000; i++)
         for (long left = cost_of(weight); left > 0; left--) spent++;
@@ -170,8 +184,7 @@ int main(int count, char **words) {
 }
 """
     program = compiled(tmp_path, source)
-    if platform.machine() != "aarch64":
-        pytest.skip("64-bit ARM only: elsewhere there may be no room for the jump")
+    assert IS_ARM or last_before_return(program, "cost_of").size >= 5  # room for the jump
     good, bad = _side(program, "1"), _side(program, "40")
     proof = prove_value(good, bad, [_result(program, "cost_of", 1, 40, 8)], replace(CLAIM, what="cost_of()"))
     assert proof.finding is ProofFinding.PROVEN, proof
