@@ -76,6 +76,27 @@ def test_a_function_that_pays_for_what_it_decides_itself_is_sure() -> None:
     assert found.suspects[0].share == removed(found.suspects[0])
 
 
+def test_the_best_of_several_proofs_is_the_cause() -> None:
+    made = verdicts.proven()
+    payer = made.suspects[0]
+    assert payer.origin is not None
+
+    def first(*proofs: Proof) -> Suspect:
+        tried = [Tried(hop, one) for hop, one in zip((2, 1), proofs, strict=True)]
+        found = with_cause(made, payer, payer.origin, tried).suspects[0]  # type: ignore[arg-type]
+        assert set(found.proofs) == set(proofs)
+        return found
+
+    part, more = (replace(payer.proofs[0], removed=Share(one, one - 0.1, one + 0.1)) for one in (0.6, 0.9))
+    supported = replace(more, finding=ProofFinding.SUPPORTED)
+    # THEN what removes clearly more comes before what was tried first
+    assert (first(part, more).function, first(part, more).proofs) == ("find", (more, part))
+    assert (first(more, part).function, first(more, part).proofs) == (payer.origin.hops[2].function, (more, part))
+    # THEN what is proven comes before what is supported
+    assert first(supported, part).proofs == (part, supported)
+    assert first(part, supported).proofs == (part, supported)
+
+
 @pytest.mark.parametrize("finding", [ProofFinding.REFUTED, ProofFinding.TRIGGER, ProofFinding.NOT_TESTABLE])
 def test_what_is_not_proven_changes_no_ranks(finding: ProofFinding) -> None:
     verdict, found = followed(finding, function="plan")

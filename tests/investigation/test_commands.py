@@ -163,3 +163,15 @@ def test_what_cannot_be_followed_is_a_sentence(
         assert "was not found" in sentence(refused("prove", "one", "two"), 1)
     finally:
         program.with_name("moved").rename(program)
+
+
+def test_what_whyperf_did_not_start_is_not_run_again(whyperf: Whyperf, refused: Whyperf) -> None:
+    # GIVEN recordings of a program that ran already
+    with stranger(["sh", "-c", "echo ready; while :; do :; done"]) as running:
+        for name, words in (("one", ["attach"]), ("two", ["record", "-p"])):
+            done = whyperf(words[0], *words[1:], str(running), "--for", "0.5s", "-o", name)
+            assert done.returncode == 0, done.stderr
+    # THEN that is said in one sentence
+    for words in (["prove"], ["origin", "--line", "a.c:1"]):
+        said = sentence(refused(*words, "one", "two"), 1)
+        assert said == "These recordings do not say how their program was started, so it cannot be run again."

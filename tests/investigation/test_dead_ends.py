@@ -57,6 +57,26 @@ def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) >= 3 and found.notes[-1] == "No value was forced. No code reads it. Its values are the same."
 
 
+def test_a_chain_of_one_hop_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    hops = verdicts.proven().suspects[0].origin.hops  # type: ignore[union-attr]
+
+    def follow(*_: object) -> FoundOrigin:
+        made = hops[:shown]
+        return FoundOrigin(Origin(made, ChainEnd.CONSTANT, "It is 7.", 0, 2, 1.0), ((),) * shown, (False,) * shown)
+
+    monkeypatch.setattr(investigating, "follow", follow)
+    # GIVEN a chain that ends where it begins
+    shown = 1
+    found = _investigated(verdicts.difference(), Path("/bin/true"))
+    # THEN only its end is told
+    assert {one.origin for one in found.suspects} == {None}
+    assert found.notes[-1] == "No value was forced. It is 7."
+    # GIVEN one hop more
+    shown = 2
+    found = _investigated(verdicts.difference(), Path("/bin/true"))
+    assert [len(one.origin.hops) for one in found.suspects if one.origin is not None] == [2]
+
+
 def test_what_has_the_same_values_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     # GIVEN starts that hold the same values in good and bad runs, which others need not do
     def follow(*given: object) -> FoundOrigin:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.collect.observation.programs import compiled
 from tests.report import verdicts
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
-from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, ProofFinding
+from whyperf.diagnose.origin import ChainEnd, Hop, HopKind, Origin, Proof, ProofFinding
 from whyperf.investigation import proving
 from whyperf.investigation.investigate import follow
 from whyperf.investigation.proving import ChainProof
@@ -59,25 +60,39 @@ def _tried(
     ends_in: float = 1000.0,
     settled: str = "",
     so_far: SoFar | None = None,
+    parts: dict[str, float] | None = None,
 ) -> tuple[list[tuple[str, bool]], list[str]]:
-    """Trials as pairs of what was forced and whether in order; and what is said in the end."""
+    """Trials as pairs of what was forced and whether in order; and what is said in the end. `parts`: what removes only
+    a part of the excess."""
     asked: list[tuple[str, bool]] = []
 
-    def trial(
-        _good: ProofSide,
-        _bad: ProofSide,
-        places: list[ForcedPlace],
-        claim: ProofClaim,
-        trying: Trying,
-        *,
-        usual: UsualRuns,
-    ) -> object:
-        asked.append((claim.what, places[0].in_order))
-        trying.on_run(TrialKind.BAD, 0)
-        told = not_testable(claim, trying.measure, f"{claim.what} was tried.")
-        return verdicts.proven().suspects[0].proofs[0] if claim.what == settled else told
+    class Trial:
+        def __init__(
+            self,
+            _good: ProofSide,
+            _bad: ProofSide,
+            places: Sequence[ForcedPlace],
+            claim: ProofClaim,
+            trying: Trying,
+            *,
+            usual: UsualRuns,
+        ) -> None:
+            self._claim, self._trying = claim, trying
+            self._asked = claim.what, places[0].in_order
+            self.removed_in_part = 0.0
 
-    monkeypatch.setattr(proving, "prove_value", trial)
+        def proof(self, *, pauses: bool = False) -> Proof | None:
+            what, part = self._claim.what, (parts or {}).get(self._claim.what, 0.0)
+            if pauses and part:
+                self.removed_in_part = part
+                return None
+            asked.append(self._asked)
+            self._trying.on_run(TrialKind.BAD, 0)
+            told = not_testable(self._claim, self._trying.measure, f"{what} was tried.")
+            supported = replace(verdicts.proof(), finding=ProofFinding.SUPPORTED, sentence=f"{what}: {part}")
+            return verdicts.proof() if what == settled else supported if part else told
+
+    monkeypatch.setattr(proving, "ValueTrial", Trial)
     program = find_program(["/bin/true"], os.environ)
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
     bounds = ProofBounds(time.monotonic() + ends_in)
@@ -104,6 +119,20 @@ def test_what_settles_it_is_the_last_trial_and_nothing_else_is_said(monkeypatch:
     found = _found(_site(ONE, ((9, 40),)), None, _site(ONE, ((8, 40),)), turn=2)
     asked, said = _tried(monkeypatch, found, settled="c")
     assert asked == [("c", False)] and len(said) == 1
+
+
+def test_what_removes_only_a_part_waits_until_the_others_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    three = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), _site(ONE, ((7, 40),)), turn=2)
+    # GIVEN a hop that removes all of the excess
+    asked, said = _tried(monkeypatch, three, parts={"c": 0.5, "b": 0.6}, settled="a")
+    assert asked == [("a", False)] and len(said) == 1
+    # GIVEN none: what removes most of it goes on first, and what is only supported does not end the chain
+    asked, said = _tried(monkeypatch, three, parts={"c": 0.5, "b": 0.6})
+    assert asked == [("a", False), ("b", False), ("c", False)]
+    assert said == ["Not testable: a was tried.", "b: 0.6", "c: 0.5"]
+    # GIVEN only one hop that can be tried, there is nothing to wait for
+    asked, said = _tried(monkeypatch, _found(None, _site(ONE, ((9, 40),)), turn=1), parts={"b": 0.5})
+    assert asked == [("b", False)] and said == ["b: 0.5"]
 
 
 def test_every_hop_that_was_not_tried_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,9 +312,12 @@ def test_a_chain_that_ends_with_a_made_value_does_not_hand_on_the_input(monkeypa
     found = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), inputs=2)
     claims: list[ProofClaim] = []
 
-    def trial(*given: object, **_usual: object) -> object:
-        claims.append(given[3])  # type: ignore[arg-type]
-        return not_testable(claims[-1], "cpu_s", "tried.")
+    class Trial:
+        def __init__(self, *given: object, **_usual: object) -> None:
+            claims.append(given[3])  # type: ignore[arg-type]
+
+        def proof(self, *, pauses: bool) -> Proof:
+            return not_testable(claims[-1], "cpu_s", "tried.")
 
     def claimed(kind: HopKind) -> ProofClaim:
         hops = tuple(replace(hop, kind=kind) for hop in found.origin.hops)
@@ -296,6 +328,54 @@ def test_a_chain_that_ends_with_a_made_value_does_not_hand_on_the_input(monkeypa
         ChainProof(chain, Investigated(subject, "cpu_s", bounds, lambda _what: None)).tried()
         return claims.pop()
 
-    monkeypatch.setattr(proving, "prove_value", trial)
+    monkeypatch.setattr(proving, "ValueTrial", Trial)
     assert claimed(HopKind.CONSTANT).is_made and claimed(HopKind.CHOSEN).is_made
     assert not claimed(HopKind.RETURNED).is_made and claimed(HopKind.RETURNED).from_outside
+
+
+COPIED = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT __attribute__((noinline, noclone))
+static volatile unsigned long sink;
+KEPT static void spin(long rounds) { for (long i = 0; i < rounds; i++) sink += (unsigned long)i * 7; }
+static inline __attribute__((always_inline)) long planned(long mode) {
+%s
+}
+KEPT static void early(long mode) { for (int i = 0; i < 12; i++) spin(planned(mode)); }
+KEPT static void late(long mode) {
+    for (int i = 0; i < 11; i++) {
+        sink += 5;
+        spin(planned(mode));
+    }
+}
+int main(int argc, char **argv) {
+    int mode = atoi(argv[1]) * 3 / 2;
+    for (int i = 0; i < 3; i++) { early(mode); late(mode); }
+    puts("done");
+    return 0;
+}
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_what_two_callers_make_is_not_proven_in_one_of_them(tmp_path: Path) -> None:
+    # GIVEN a choice that is inlined into two callers, and may count as their own lines: then only `spin` is one place
+    made = "    return mode > 1 ? 2000000 : 100000;"
+    found, investigated = _chain(tmp_path, COPIED.replace("%s", made), "0", "2", "spin.rounds")
+    done = ChainProof(found, investigated).tried()
+    best = done[-1].proof
+    assert best.finding is ProofFinding.PROVEN, [one.proof.sentence for one in done]
+    assert best.removed is not None and best.removed.value > 0.9 and best.function in ("spin", "planned"), best
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_copies_of_an_instruction_are_forced_together(tmp_path: Path) -> None:
+    source = COPIED.replace("%s", "    long rounds = mode * 650000 + 100000;\n    return rounds;")
+    found, investigated = _chain(tmp_path, source, "0", "2", "spin.rounds")
+    hop = next(row for row, one in enumerate(found.origin.hops) if one.function == "planned")
+    assert [len(site.copies) for site in found.forcible[hop]][:1] == [1]
+    done = ChainProof(found, investigated).tried()
+    assert [(one.hop, one.proof.finding) for one in done] == [(hop, ProofFinding.PROVEN)], done

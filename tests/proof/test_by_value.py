@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.collect.observation.programs import RESULT, compiled, last_before_return
+from tests.collect.observation.programs import (
+    ARGUMENT,
+    IS_ARM,
+    RESULT,
+    compiled,
+    first,
+    instructions,
+    last_before_return,
+)
+from whyperf.collect.runs.work_count import counter_for
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
+from whyperf.errors import WhyperfError
 from whyperf.proof import rounds
 from whyperf.proof.by_value import ForcedPlace, ProofSide, Trying, prove_value
 from whyperf.proof.sentences import ProofClaim
@@ -92,9 +101,27 @@ def test_the_true_cause_is_proven(program: Path) -> None:
     assert proof.sentence.startswith("Proven: with `buckets_of()` forced to 65,536 in the bad run, ")
 
 
+def test_a_copy_with_other_values_is_left_alone(program: Path) -> None:
+    # GIVEN what is taken for a copy, and would crash with that value
+    other = _result(program, "mask_of", 65536, 16)
+    proof = _proven(program, _result(program, "buckets_of", 65536, 16), other)
+    assert proof.finding is ProofFinding.PROVEN, proof
+    # GIVEN one that has the value in bad runs, and another one than that in good runs
+    other = _result(program, "mask_of", 65536, 15)
+    proof = _proven(program, _result(program, "buckets_of", 65536, 16), other)
+    assert proof.finding is ProofFinding.PROVEN, proof
+
+
 def test_so_is_what_it_comes_from(program: Path) -> None:
     proof = _proven(program, _result(program, "bytes_of", 64 << 20, 0), what="bytes_of()")
     assert proof.finding is ProofFinding.PROVEN, proof
+
+
+def test_an_argument_is_forced_where_the_function_begins(program: Path) -> None:
+    place = ForcedPlace(program, first(program, "bytes_of"), False, ARGUMENT, 8, (64,), (4096,))
+    proof = _proven(program, place, function="bytes_of", what="megabytes")
+    assert proof.finding is ProofFinding.PROVEN, proof
+    assert proof.removed is not None and proof.removed.value > 0.8
 
 
 def test_an_innocent_variable_is_refuted(program: Path) -> None:
@@ -146,9 +173,9 @@ def test_a_hot_site_is_forced_by_a_jump(tmp_path: Path) -> None:
     source = r"""
 #include <stdio.h>
 #include <stdlib.h>
-__attribute__((noinline, noclone, noipa)) long cost_of(long weight) { return weight & 0xff; }
+__attribute__((noinline, noclone, noipa)) long cost_of(long weight) { return weight - 1000000; }
 int main(int count, char **words) {
-    long weight = atol(words[1]);
+    long weight = atol(words[1]) + 1000000;
     static volatile long spent;
     for (long i = 0; i < 700000; i++)
         for (long left = cost_of(weight); left > 0; left--) spent++;
@@ -157,8 +184,7 @@ int main(int count, char **words) {
 }
 """
     program = compiled(tmp_path, source)
-    if platform.machine() != "aarch64":
-        pytest.skip("64-bit ARM only: elsewhere there may be no room for the jump")
+    assert IS_ARM or last_before_return(program, "cost_of").size >= 5  # room for the jump
     good, bad = _side(program, "1"), _side(program, "40")
     proof = prove_value(good, bad, [_result(program, "cost_of", 1, 40, 8)], replace(CLAIM, what="cost_of()"))
     assert proof.finding is ProofFinding.PROVEN, proof
@@ -280,3 +306,41 @@ def test_a_run_that_was_stopped_is_not_said_to_be_endless(tmp_path: Path, monkey
     assert told is not None, proof.sentence
     bad_s = float(told[2]) / (1000 if told[3] == "ms" else 1)
     assert float(told[1]) >= 1.5 and bad_s < float(told[1]) / 2
+
+
+UNITS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define HIDDEN __attribute__((noinline, noclone, noipa))
+static volatile long spent;
+HIDDEN long units_of(long mode) { return mode * 1000; }
+HIDDEN void handle(long cost) { for (long left = cost; left > 0; left--) spent++; }
+int main(int count, char **words) {
+    long mode = atol(words[1]), units = units_of(mode);
+    for (long unit = 0; unit < units; unit++) handle(40000 + mode * 20000);
+    puts("done");
+    return 0;
+}
+"""
+
+
+def test_another_number_of_counted_calls_is_no_proof(tmp_path: Path) -> None:
+    # GIVEN bad runs that do twice the work, each unit of which costs more
+    program = compiled(tmp_path, UNITS)
+    try:
+        counter_for("handle", str(program)).close()
+    except WhyperfError:
+        pytest.skip("uprobes are not permitted here")
+    good, bad = (replace(_side(program, mode), counted_calls="handle") for mode in ("1", "2"))
+    # WHEN the number of units is forced
+    place = _result(program, "units_of", 1000, 2000, 8)
+    claim = replace(CLAIM, what="units_of()", good="1,000", bad="2,000")
+    proof = prove_value(good, bad, [place], claim)
+    # THEN less work is no proof
+    assert proof.finding is ProofFinding.NOT_TESTABLE, proof
+    assert "another number of units of work is done" in proof.sentence
+    # THEN what each unit costs is measured per unit
+    rows = [row for row in instructions(program, "handle") if not row.leaves]
+    cost = ForcedPlace(program, rows[1].address, False, ARGUMENT, 8, (60000,), (80000,))
+    proof = prove_value(good, bad, [cost], replace(CLAIM, what="cost", good="60,000", bad="80,000"))
+    assert proof.finding is ProofFinding.PROVEN, proof

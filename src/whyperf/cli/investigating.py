@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.quantities import count, positive_duration
-from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.setup.lifecycle import Lifecycle, Measuring
 from whyperf.collect.target.program import Program, find_program
 from whyperf.collect.target.shell import without_shell
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.comparison.progress import Steps
 from whyperf.errors import WhyperfError
-from whyperf.investigation.subject import MOST_RUNS, ProofBounds, Subject
+from whyperf.investigation.subject import MOST_RUNS, ProofBounds, Subject, UnitsOfWork
 from whyperf.recording.sealed.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -80,13 +80,28 @@ def planned(plan: ComparisonPlan, output_files: Sequence[Path]) -> Subject:
         (plan.lifecycles[Side.GOOD], plan.lifecycles[Side.BAD]),
         dict(os.environ),
         tuple(output_files),
+        _units_of(plan.measuring),
     )
+
+
+def _units_of(measuring: Measuring) -> UnitsOfWork:
+    calls = measuring.work_count or measuring.latency or ""
+    return UnitsOfWork((calls, calls), bool(measuring.latency))
 
 
 def recorded(good: Recorded, bad: Recorded, output_files: Sequence[Path]) -> Subject:
     """The commands of recordings, to be run again where they ran."""
     (first, of_first), (second, of_second) = _again(good.manifest), _again(bad.manifest)
-    return Subject(first, second, (of_first, of_second), dict(os.environ), tuple(output_files))
+    units = _units_recorded(good.manifest, bad.manifest)
+    return Subject(first, second, (of_first, of_second), dict(os.environ), tuple(output_files), units)
+
+
+def _units_recorded(good: Manifest, bad: Manifest) -> UnitsOfWork:
+    options = [one for one in (good.options, bad.options) if one is not None]
+    of_good, of_bad = ("" if one is None else one.work_count or one.latency for one in (good.options, bad.options))
+    is_reported = bad.work_unit != "run" and not any(one.drive or one.work_count or one.latency for one in options)
+    are_timed = any(one.latency for one in options)
+    return UnitsOfWork((of_good, of_bad), are_timed, bad.work_unit if is_reported else "")
 
 
 def _again(manifest: Manifest) -> tuple[Program, Lifecycle]:

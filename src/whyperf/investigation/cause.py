@@ -20,14 +20,33 @@ def with_cause(
     verdict: Verdict, payer: Suspect, origin: Origin, tried: Sequence[Tried], *, beside: Sequence[Proof] = ()
 ) -> Verdict:
     """`beside`: what was tried besides this chain, which is told where the chain is not proven."""
-    settled = next((one for one in tried if one.proof.is_settled), None)
+    settled = _best(tried)
     proofs = [one.proof for one in tried] + ([] if settled is not None else [*beside])
+    if settled is not None:
+        proofs.sort(key=lambda one: one.is_settled and one is not settled.proof)
     followed = replace(payer, origin=origin, proofs=tuple(dict.fromkeys(proofs)))
     if settled is None:
         return ranked(verdict, [followed if one is payer else one for one in verdict.suspects])
     maker = origin.hops[settled.hop]
     why = f"Here `{maker.what}` is {maker.bad}, was {maker.good}; {payer.function} pays for it."
     return _led_by(verdict, payer, followed, maker, why, proof=settled.proof)
+
+
+def _best(tried: Sequence[Tried]) -> Tried | None:
+    """What is proven before what is only supported, then what removes clearly more, then what was tried first. None:
+    nothing is either."""
+    best: Tried | None = None
+    for one in tried:
+        if one.proof.is_settled and (best is None or _is_better(one.proof, best.proof)):
+            best = one
+    return best
+
+
+def _is_better(proof: Proof, other: Proof) -> bool:
+    proven, other_proven = (one.finding is ProofFinding.PROVEN for one in (proof, other))
+    if proven != other_proven:
+        return proven
+    return proof.removed is not None and other.removed is not None and proof.removed.low > other.removed.high
 
 
 def with_proofs(verdict: Verdict, proofs: Sequence[Proof]) -> Verdict:

@@ -20,6 +20,7 @@ from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.investigation.trials import Investigated
+from whyperf.investigation.units import why_not_counted
 from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
@@ -87,15 +88,25 @@ def investigate(
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
+    if why := why_not_counted(subject, measure):
+        return _without_chain(verdict, [why], ())
     if why := why_not_read_only():
         verdict = replace(verdict, notes=(*verdict.notes, _DEVICES_AT_RISK.format(why=why)))
+    investigated = Investigated(subject, measure, bounds, say, SoFar(bounds.runs))
     if functions is None:
-        functions = tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
+        functions = tried_functions(verdict.suspects, investigated)
     if is_settled(functions):
         return with_proofs(verdict, functions)
-    chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
+    return _without_functions(verdict, investigated, binary_of, again=again, functions=functions)
+
+
+def _without_functions(
+    verdict: Verdict, deciding: Investigated, binary_of: FindBinary, *, again: str, functions: tuple[Proof, ...]
+) -> Verdict:
+    """By values and decisions: `functions` have settled nothing."""
+    subject, bounds, so_far, chains = deciding.subject, deciding.bounds, deciding.so_far, list[FollowedSuspect]()
     of_values = bounds if subject.has_two_builds else bounds.part(_FOR_VALUES)
-    investigated = Investigated(subject, measure, of_values, say, so_far, all_time=bounds)
+    investigated = replace(deciding, bounds=of_values, all_time=bounds)
     try:
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
@@ -108,7 +119,6 @@ def investigate(
     best = max(chains, key=lambda one: one.worth, default=None)
     decided: tuple[Proof, ...] = ()
     if not subject.has_two_builds and not (best is not None and best.is_proven):
-        deciding = replace(investigated, bounds=bounds)
         decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
@@ -141,6 +151,8 @@ def investigate_functions(
     is one build, or nothing to be tried."""
     measure = measure_of(verdict)
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None or not subject.has_two_builds:
+        return None
+    if why_not_counted(subject, measure):  # `investigate` says so
         return None
     return tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from whyperf.diagnose.origin import ChainEnd, HopKind, Proof, ProofMeans
+from whyperf.diagnose.origin import ChainEnd, HopKind, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
@@ -15,7 +17,9 @@ from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
 from whyperf.proof.by_function import no_function, prove_by_functions
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
-from whyperf.proof.by_value import ForcedPlace, prove_value
+from whyperf.proof.by_value import ValueTrial
+from whyperf.proof.judging import NOTHING_GONE
+from whyperf.proof.places import ForcedPlace, Places
 from whyperf.proof.rounds import SharedFileError, not_testable
 from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, was_not_forced
 
@@ -46,43 +50,67 @@ class ChainProof:
     investigated: Investigated
 
     def tried(self) -> list[Tried]:
-        """In the order in which hops were tried; none after the first that proves the chain. Where none does, the
-        others follow with the reason why they were not tried."""
+        """In the order in which hops were tried; none after the first that proves the chain and leaves little of the
+        excess. Where none is proven or supported, the others follow with the reason why they were not tried."""
         done = list(self._by_spreading())
         if done and done[-1].proof.is_settled:
             return done
         not_tried: dict[int, str] = {}
-        trials, is_time_left = 0, True
-        for number, site, place in _candidates(self.found):
+        begun, is_time_left = list[_Begun](), True
+        every = _candidates(self.found)
+        for one in every:
+            number, _, places = one
             if self.investigated.so_far.always_crashes:
                 return done  # one sentence about it is enough
-            is_input = hands_on_input(self.found, number)
-            known = self.investigated.so_far.proofs.get(place)
+            known = self.investigated.so_far.proofs.get(frozenset(places))
             if known is not None:
                 done.append(Tried(number, known))
-            elif self.investigated.so_far.forbidden:
-                not_tried[number] = _FORBIDDEN
-            elif not is_time_left or trials == _MOST_TRIALS:
-                not_tried[number] = _NO_TRIALS_LEFT if is_time_left else _NO_TIME_LEFT
-            elif is_input and any(hands_on_input(self.found, one.hop) for one in done):
-                not_tried[number] = _SAME_INPUT
-            elif not self.investigated.so_far.has_room_for_a_trial():
-                not_tried[number] = _NO_RUNS_LEFT
+            elif why_not := self._why_not_now(number, done, begun, is_time_left=is_time_left):
+                not_tried[number] = why_not
             else:
-                began, trials = time.monotonic(), trials + 1
-                try:
-                    done.append(Tried(number, self._trial(number, site, place)))
-                except SharedFileError as error:
-                    self.investigated.so_far.forbidden, not_tried[number] = error.sentence, _FORBIDDEN
-                    continue
-                self.investigated.so_far.proofs[place] = done[-1].proof
+                began = time.monotonic()
+                begun.append(self._begun(one))
+                done += self._went_on(begun[-1], not_tried, pauses=one is not every[-1])
                 now = time.monotonic()
                 is_time_left = self.investigated.bounds.ends - now >= now - began
-            if done and done[-1].proof.is_settled:
+            if done and _is_whole(done[-1].proof):
                 return done
-        if self.investigated.so_far.always_crashes:
+        paused = (one for one in begun if one.number not in {*not_tried, *(each.hop for each in done)})
+        for waiting in sorted(paused, key=lambda one: one.trial.removed_in_part, reverse=True):
+            done += self._went_on(waiting, not_tried)
+            if done and _is_whole(done[-1].proof):
+                return done
+        if self.investigated.so_far.always_crashes or any(one.proof.is_settled for one in done):
             return done
         return [*done, *self._others(done, not_tried)]
+
+    def _why_not_now(self, number: int, done: Sequence[Tried], begun: Sequence[_Begun], *, is_time_left: bool) -> str:
+        """Why no trial of a hop begins; empty: one does."""
+        hops = (*(one.hop for one in done), *(one.number for one in begun))
+        if self.investigated.so_far.forbidden:
+            return _FORBIDDEN
+        if not is_time_left:
+            return _NO_TIME_LEFT
+        if len(begun) == _MOST_TRIALS:
+            return _NO_TRIALS_LEFT
+        if hands_on_input(self.found, number) and any(hands_on_input(self.found, hop) for hop in hops):
+            return _SAME_INPUT
+        return "" if self.investigated.so_far.has_room_for_a_trial() else _NO_RUNS_LEFT
+
+    def _went_on(self, begun: _Begun, not_tried: dict[int, str], *, pauses: bool = False) -> Iterator[Tried]:
+        """What a trial has shown; nothing if it pauses, since it removes only a part of the excess, or if nothing may
+        be forced."""
+        so_far = self.investigated.so_far
+        try:
+            proof = begun.trial.proof(pauses=pauses)
+        except SharedFileError as error:
+            so_far.forbidden, not_tried[begun.number] = error.sentence, _FORBIDDEN
+            return
+        except WhyperfError as error:  # what other trials have shown stays
+            proof = not_testable(begun.claim, self.investigated.measure, error.sentence)
+        if proof is not None:
+            so_far.proofs[begun.places] = proof
+            yield Tried(begun.number, proof)
 
     def _by_spreading(self) -> Iterator[Tried]:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
@@ -135,19 +163,23 @@ class ChainProof:
             is_made=hops[-1].kind in _MADE,
         )
 
-    def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
-        claim = replace(self._claim(number), in_order=place.in_order)
+    def _begun(self, candidate: _Candidate) -> _Begun:
+        number, site, places = candidate
+        claim = replace(self._claim(number), in_order=places[0].in_order)
         if site.texts != (claim.good, claim.bad) and site.texts[0] != site.texts[1]:  # another value of the same line
             what = site.name or claim.what
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
-
         trying = self.investigated.trying(f"forcing {claim.what}")
-        try:
-            return prove_value(*self.investigated.sides, [place], claim, trying, usual=self.investigated.so_far.usual)
-        except SharedFileError:
-            raise
-        except WhyperfError as error:  # what other trials have shown stays
-            return not_testable(claim, self.investigated.measure, error.sentence)
+        trial = ValueTrial(*self.investigated.sides, places, claim, trying, usual=self.investigated.so_far.usual)
+        return _Begun(number, frozenset(places), claim, trial)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    number: int
+    places: frozenset[ForcedPlace]
+    claim: ProofClaim
+    trial: ValueTrial
 
 
 def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> tuple[Proof, ...]:
@@ -160,7 +192,7 @@ def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> 
         return (no_function(bad, investigated.measure, error.sentence),)
 
 
-_Candidate = tuple[int, ForcibleSite, ForcedPlace]
+_Candidate = tuple[int, ForcibleSite, Places]
 
 
 def _candidates(found: FoundOrigin) -> list[_Candidate]:
@@ -173,7 +205,15 @@ def _candidates(found: FoundOrigin) -> list[_Candidate]:
         _reached_by_both(found, number, _first(_with_one_value, found, number)) or _first(_in_order, found, number)
         for number in order
     ]
-    return sorted(filter(None, every), key=lambda one: (hands_on_input(found, one[0]), one[2].in_order))
+    return sorted(filter(None, every), key=lambda one: (hands_on_input(found, one[0]), one[2][0].in_order))
+
+
+def _is_whole(proof: Proof) -> bool:
+    """Whether it is proven, and no more may be left of the excess than counts as nothing. Else another hop may explain
+    more: one of several callers passes the value, or the reverse run does not come to the place."""
+    if proof.finding is not ProofFinding.PROVEN:
+        return False
+    return proof.removed is None or proof.removed.high >= 1 - NOTHING_GONE
 
 
 def hands_on_input(found: FoundOrigin, number: int) -> bool:
@@ -194,33 +234,47 @@ def _reached_by_both(found: FoundOrigin, number: int, first: _Candidate | None) 
             break  # from here on it is something else
         for one in of_hop:
             other = _with_one_value(one) if one.is_reached_in_good else None
-            if other is not None and other.has_reverse:
+            if other is not None and other[0].has_reverse:
                 return number, site, other
     return first
 
 
-def _first(
-    place_at: Callable[[ForcibleSite], ForcedPlace | None], found: FoundOrigin, number: int
-) -> _Candidate | None:
+def _first(place_at: Callable[[ForcibleSite], Places | None], found: FoundOrigin, number: int) -> _Candidate | None:
     sites = found.forcible[number]
-    return next(((number, site, place) for site in sites if (place := place_at(site)) is not None), None)
+    return next(((number, site, places) for site in sites if (places := place_at(site)) is not None), None)
 
 
-def _with_one_value(site: ForcibleSite) -> ForcedPlace | None:
+def _with_one_value(site: ForcibleSite) -> Places | None:
     """None where no one value stands for what the place makes."""
     good, bad = (_usual(values) for values in (site.good, site.bad))
     if site.is_address or good is None or bad is None or good == bad:
         return None
-    where = (site.module, site.address, site.after, site.register, site.size)
-    return ForcedPlace(*where, (good,), (bad,), in_good=site.in_good, has_reverse=site.in_good is not None)
+    return _places(site, ForcedPlace(*_where(site), (good,), (bad,)))
 
 
-def _in_order(site: ForcibleSite) -> ForcedPlace | None:
+def _in_order(site: ForcibleSite) -> Places | None:
     """None where the n-th value of one run cannot stand for the n-th of the other."""
     if site.is_address or not site.hits_agree or site.in_good is None:
         return None
-    where = (site.module, site.address, site.after, site.register, site.size)
-    return ForcedPlace(*where, (), (), in_good=site.in_good, in_order=True)
+    return _places(site, ForcedPlace(*_where(site), (), (), in_order=True))
+
+
+def _where(site: ForcibleSite) -> tuple[Path, int, bool, int, int]:
+    return site.module, site.address, site.after, site.register, site.size
+
+
+def _places(site: ForcibleSite, own: ForcedPlace) -> Places:
+    """The place itself first, then its copies: what one of them makes, all make."""
+    copies = (
+        replace(own, module=one.module, address=one.address, register=one.register, **_in_good(one.in_good))
+        for one in site.copies
+        if one.in_good is not None or not own.in_order
+    )
+    return replace(own, **_in_good(site.in_good)), *copies
+
+
+def _in_good(in_good: tuple[Path, int] | None) -> dict[str, Any]:
+    return {"in_good": in_good, "has_reverse": in_good is not None}
 
 
 def _usual(values: tuple[tuple[int, int], ...]) -> int | None:

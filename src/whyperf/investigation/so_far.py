@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from whyperf.diagnose.origin import ChainEnd, Origin, Proof
 from whyperf.investigation.subject import MOST_RUNS
-from whyperf.proof.by_value import ForcedPlace
 from whyperf.proof.guards import always_crashes
+from whyperf.proof.places import ForcedPlace
 from whyperf.proof.rounds import Trying, UsualRuns, usual_runs
 
 _A_LOOK = 2  # runs: a good and a bad one
@@ -21,7 +21,7 @@ class SoFar:
     most_runs: int = MOST_RUNS
     runs: int = 0
     usual: UsualRuns = field(default_factory=usual_runs)
-    proofs: dict[ForcedPlace, Proof] = field(default_factory=dict)
+    proofs: dict[frozenset[ForcedPlace], Proof] = field(default_factory=dict)
     """Of what was forced; no chain tries it again."""
     dead_ends: list[str] = field(default_factory=list)
     """Why starts led nowhere: a sentence each."""

@@ -13,12 +13,25 @@ from whyperf.collect.target.program import Program
 
 
 @dataclass(frozen=True)
+class UnitsOfWork:
+    """How recorded runs counted them, if it was not a driver."""
+
+    calls: tuple[str, str] = ("", "")
+    """Of which functions, good and bad."""
+    are_timed: bool = False
+    """The latency is that of those calls."""
+    reported: str = ""
+    """What they are called, if the program itself reports them."""
+
+
+@dataclass(frozen=True)
 class Subject:
     good: Program
     bad: Program
     lifecycles: tuple[Lifecycle, Lifecycle]  # good, bad
     environment: Mapping[str, str]
     output_files: tuple[Path, ...] = ()  # that runs write, and that forcing must not change
+    units: UnitsOfWork = UnitsOfWork()
 
     @property
     def has_two_builds(self) -> bool:

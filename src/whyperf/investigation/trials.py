@@ -29,10 +29,11 @@ class Investigated:
     def sides(self) -> tuple[ProofSide, ProofSide]:
         """Good, bad."""
         of_good, of_bad = self.subject.lifecycles
+        calls_of_good, calls_of_bad = self.subject.units.calls
         environment = self.subject.environment
         return (
-            ProofSide(self.subject.good, of_good, environment),
-            ProofSide(self.subject.bad, of_bad, environment),
+            ProofSide(self.subject.good, of_good, environment, calls_of_good),
+            ProofSide(self.subject.bad, of_bad, environment, calls_of_bad),
         )
 
     def trying(self, what: str) -> Trying:

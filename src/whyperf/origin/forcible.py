@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyperf.debuginfo.machines.operations import VECTOR
+from whyperf.debuginfo.slices.definitions import DefinitionKind
 from whyperf.diagnose.origin import HopKind
 from whyperf.origin.hops import texts_of
+from whyperf.origin.instruction_copies import InstructionCopy, copies_of, own_line
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.trail import TrailStep
 from whyperf.origin.values import POINTER, Sample
 
 _MOST_VALUES = 4096
+_MADE_BY = (DefinitionKind.CONSTANT, DefinitionKind.COMPUTE, DefinitionKind.LOAD, DefinitionKind.SELECT)
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class ForcibleSite:
     in_good: tuple[Path, int] | None
     """File and address of the same instruction in the good build; None: that has other code there."""
     is_reached_in_good: bool = True
+    copies: tuple[InstructionCopy, ...] = ()
+    """Others of the same instruction, which may make the same value elsewhere."""
 
 
 def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[ForcibleSite, ...]:
@@ -69,9 +74,19 @@ def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[Forci
                 POINTER in compared.good.histogram or POINTER in compared.bad.histogram,
                 code.in_good(code.at(step.at.module.path, address)),
                 step.is_reached_in_good,
+                _other_copies(step, code) if after and step.after else (),
             )
         )
     return tuple(found)
+
+
+def _other_copies(step: TrailStep, code: ProgramCode) -> tuple[InstructionCopy, ...]:
+    """Where the compiler put what the line makes into a general register, besides the step's own instruction."""
+    return tuple(
+        one
+        for one in copies_of(step.at, code, _MADE_BY, own_line)
+        if one.address != step.at.address and one.register < VECTOR
+    )
 
 
 def _counted(sample: Sample) -> tuple[tuple[int, int], ...]:

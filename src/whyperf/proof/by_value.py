@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from whyperf.collect.observation.recorder import MOST_ROOM
 from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.places import ForcedPlace, why_not_forced
@@ -14,9 +15,10 @@ from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Tryin
 from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind
 
-__all__ = ["ForcedPlace", "ProofSide", "Trying", "prove_value"]
+__all__ = ["ForcedPlace", "ProofSide", "Trying", "ValueTrial", "prove_value"]
 _LOOKS = 2  # at each side: what differs between runs of one side has no order
-Look = Callable[[TrialKind, ObservedSite, ObservationLimits], Observed]
+_MOST_TOGETHER = MOST_ROOM // MOST_IN_ORDER  # places whose values can all be recorded in one run
+Look = Callable[[TrialKind, Sequence[ObservedSite], ObservationLimits], Observed]
 _LIMITS = ObservationLimits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
 _ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
@@ -30,33 +32,49 @@ def prove_value(
     *,
     usual: UsualRuns | None = None,
 ) -> Proof:
-    """`usual`: good and bad runs of other such trials. WhyperfError where the programs cannot be run or observed at
-    all."""
-    return _ValueTrial(good, bad, places, trying, usual).proof(claim)
+    """`places`: an instruction, and copies of it. Copies that do not hold its values are left alone. `usual`: good and
+    bad runs of other such trials. WhyperfError where the programs cannot be run or observed at all."""
+    proof = ValueTrial(good, bad, places, claim, trying, usual=usual).proof()
+    assert proof is not None
+    return proof
 
 
-class _ValueTrial:
+class ValueTrial:
+    """As `prove_value`, which goes through without a pause."""
+
     def __init__(
         self,
         good: ProofSide,
         bad: ProofSide,
         places: Sequence[ForcedPlace],
+        claim: ProofClaim,
         trying: Trying,
+        *,
         usual: UsualRuns | None,
     ) -> None:
-        self._places, self._trying = tuple(places), trying
+        self._places, self._claim, self._trying = tuple(places), claim, trying
         self._rounds = ProofRounds(good, bad, trying, self._put, self._order_changed, usual=usual)
         self._by_jump = False
         self._is_reached: bool | None = None  # in good runs; None: not known yet
 
-    def proof(self, claim: ProofClaim) -> Proof:
-        why_not = self._why_not()
+    @property
+    def removed_in_part(self) -> float:
+        """What the first round showed, of a trial that paused."""
+        return self._rounds.removed_in_part or 0.0
+
+    def proof(self, *, pauses: bool = False) -> Proof | None:
+        """None: the first round shows that only a part of the excess is gone, and `pauses` was asked for. Asked again,
+        it goes on."""
+        claim, is_first = self._claim, self._rounds.removed_in_part is None
+        why_not = self._why_not() if is_first else ""
         if why_not:
             return not_testable(claim, self._trying.measure, was_not_forced(claim, why_not))
         try:
-            judgement = self._rounds.judged(from_outside=claim.from_outside)
+            judgement = self._rounds.judged(from_outside=claim.from_outside, pauses=pauses)
         except NotPutError as error:
             return not_testable(claim, self._trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
+        if is_first and self._rounds.removed_in_part is not None:
+            return None
         sentence = sentence_of(claim, judgement, self._trying.measure)
         return proof_of(claim, judgement, self._rounds.done, self._trying.measure, sentence)
 
@@ -69,44 +87,64 @@ class _ValueTrial:
         if not any(place.in_order for place in self._places):
             return self._look()
         try:
-            self._places = tuple(
-                with_values(place, self._looked) if place.in_order else place for place in self._places
-            )
+            self._places = with_values(self._places[:_MOST_TOGETHER], self._looked)
         except NoOrderError as error:
             return str(error)
-        if not all(place.good and place.bad for place in self._places):
+        if not (self._places[0].good and self._places[0].bad):
             return "the instruction that defines it does not run"
         return why_not_forced(self._places)
 
-    def _looked(self, kind: TrialKind, site: ObservedSite, limits: ObservationLimits) -> Observed:
-        return self._rounds.observed(kind, Put([site]), limits)
+    def _looked(self, kind: TrialKind, sites: Sequence[ObservedSite], limits: ObservationLimits) -> Observed:
+        return self._rounds.observed(kind, Put(sites), limits)
 
     def _look(self) -> str:
-        """At one bad run: why nothing can be forced there, or an empty text."""
-        seen = self._rounds.observed(TrialKind.BAD, Put([place.watched(TrialKind.BAD) for place in self._places]))
-        self._by_jump = not all(seen.complete)
-        for number, place in enumerate(self._places):
-            if not seen.placed[number]:
-                return f"the instruction at {place.address:#x} cannot be observed: {seen.refused[number]}"
-        if not any(seen.hits):
+        """At one bad run: why nothing can be forced there, or an empty text. Of copies at a good run as well."""
+        seen = self._watched(TrialKind.BAD, self._places)
+        first = self._places[0]
+        if not seen.placed[0]:
+            return f"the instruction at {first.address:#x} cannot be observed: {seen.refused[0]}"
+        if not seen.hits[0]:
             return "the instruction that defines it does not run in the bad run"
-        if not all(place.holds_bad(seen, number) for number, place in enumerate(self._places)):
+        if not first.holds(TrialKind.BAD, seen, 0):
             return "the instruction that defines it holds other values in this bad run than were seen before"
+        alike = self._alike(TrialKind.BAD, seen, self._places)
+        in_good = [one for one in alike if one.has_reverse]
+        if len(alike) > 1 and in_good:
+            of_good = self._watched(TrialKind.GOOD, in_good)
+            self._is_reached = any(of_good.hits) or not all(of_good.placed)
+            differ = set(in_good) - set(self._alike(TrialKind.GOOD, of_good, in_good))
+            alike = [one for one in alike if one not in differ]
+        self._by_jump = not all(seen.complete[self._places.index(one)] for one in alike)
+        self._places = tuple(alike)
         return ""
+
+    def _watched(self, kind: TrialKind, places: Sequence[ForcedPlace]) -> Observed:
+        return self._rounds.observed(kind, Put([place.watched(kind) for place in places]))
+
+    def _alike(self, kind: TrialKind, seen: Observed, places: Sequence[ForcedPlace]) -> list[ForcedPlace]:
+        """The first, and copies that hold its value wherever they run."""
+        return [
+            place
+            for number, place in enumerate(places)
+            if place is self._places[0] or (seen.placed[number] and place.holds(kind, seen, number))
+        ]
 
     def _put(self, kind: TrialKind) -> Put:
         if kind in (TrialKind.GOOD, TrialKind.BAD):
             return Put()
-        if kind is TrialKind.REVERSE and not all(place.has_reverse for place in self._places):
-            return Put(is_possible=False)
+        places = self._places
+        if kind is TrialKind.REVERSE:
+            places = tuple(place for place in places if place.has_reverse)
+            if not self._places[0].has_reverse:
+                return Put(is_possible=False)
         if kind is TrialKind.REVERSE and self._by_jump and not self._reached_in_good():
             return Put(is_possible=False, is_reached=False)
-        return Put([place.forced(kind, by_jump=self._by_jump) for place in self._places])
+        return Put([place.forced(kind, by_jump=self._by_jump) for place in places])
 
     def _reached_in_good(self) -> bool:
         """A site that is forced by a jump counts no hits: one good run that is only watched tells."""
         if self._is_reached is None:
-            put = Put([place.watched(TrialKind.GOOD) for place in self._places])
+            put = Put([place.watched(TrialKind.GOOD) for place in self._places if place.has_reverse])
             seen = self._rounds.observed(TrialKind.GOOD, put, _ONCE)
             self._is_reached = any(seen.hits) or not all(seen.placed)
         return self._is_reached
@@ -127,33 +165,55 @@ class NoOrderError(Exception):
     """Why there is none: a part of a sentence."""
 
 
-def with_values(place: ForcedPlace, look: Look) -> ForcedPlace:
-    """The place with the values of all its calls in both runs: the n-th of one stands for the n-th of the other only
-    where their order agrees, else NoOrderError.
+def with_values(places: Sequence[ForcedPlace], look: Look) -> tuple[ForcedPlace, ...]:
+    """The first place, and copies of it, with the values of all their calls in both runs: the n-th of one stands for
+    the n-th of the other only where their order agrees. Copies without an order, or with the same values in both runs,
+    are left out; for the first place NoOrderError says why.
     """
-    good, bad = (_values(place, kind, look) for kind in (TrialKind.GOOD, TrialKind.BAD))
-    if len(good) != len(bad):
+    good, bad = (_values(places, kind, look) for kind in (TrialKind.GOOD, TrialKind.BAD))
+    assert good[0] is not None and bad[0] is not None
+    if len(good[0]) != len(bad[0]):
         raise NoOrderError(
-            f"its values change from call to call, and it runs {len(good):,} times in the good run, {len(bad):,} times "
-            "in the bad run"
+            f"its values change from call to call, and it runs {len(good[0]):,} times in the good run, "
+            f"{len(bad[0]):,} times in the bad run"
         )
-    return replace(place, good=good, bad=bad)
+    first, *copies = (
+        replace(place, good=of_good, bad=of_bad)
+        for place, of_good, of_bad in zip(places, good, bad, strict=True)
+        if of_good is not None and of_bad is not None
+    )
+    return first, *(one for one in copies if len(one.good) == len(one.bad) and one.good != one.bad)
 
 
-def _values(place: ForcedPlace, kind: TrialKind, look: Look) -> tuple[int, ...]:
-    first, *others = (_seen(place, look(kind, place.watched(kind), _LIMITS)) for _ in range(_LOOKS))
-    if any(other != first for other in others):
-        raise NoOrderError(f"its values change from call to call, in another order in every {kind.value} run")
-    return first
+def _values(places: Sequence[ForcedPlace], kind: TrialKind, look: Look) -> list[tuple[int, ...] | None]:
+    """Of each place; None: a copy has no order."""
+    found: list[tuple[int, ...] | None] | None = None
+    for _ in range(_LOOKS):
+        seen = look(kind, [place.watched(kind) for place in places], _LIMITS)
+        now = [_seen_or_none(place, seen, number) for number, place in enumerate(places)]
+        found = now if found is None else [one if one == other else None for one, other in zip(found, now, strict=True)]
+        if found[0] is None:
+            raise NoOrderError(f"its values change from call to call, in another order in every {kind.value} run")
+    assert found is not None
+    return found
 
 
-def _seen(place: ForcedPlace, seen: Observed) -> tuple[int, ...]:
-    if not seen.placed[0]:
-        raise NoOrderError(f"the instruction at {place.address:#x} cannot be observed: {seen.refused[0]}")
-    records = seen.of(0)
-    if not seen.complete[0] or len(records) > MOST_IN_ORDER:
+def _seen_or_none(place: ForcedPlace, seen: Observed, site: int) -> tuple[int, ...] | None:
+    try:
+        return _seen(place, seen, site)
+    except NoOrderError:
+        if not site:
+            raise
+        return None
+
+
+def _seen(place: ForcedPlace, seen: Observed, site: int) -> tuple[int, ...]:
+    if not seen.placed[site]:
+        raise NoOrderError(f"the instruction at {place.address:#x} cannot be observed: {seen.refused[site]}")
+    records = seen.of(site)
+    if not seen.complete[site] or len(records) > MOST_IN_ORDER:
         raise NoOrderError(f"its values change from call to call, and it runs more than {MOST_IN_ORDER:,} times")
-    if len(records) != seen.hits[0]:
+    if len(records) != seen.hits[site]:
         raise NoOrderError("its values change from call to call, and not all of them could be recorded")
     if len(np.unique(records["thread"])) > 1:
         raise NoOrderError("its values change from call to call, and several threads run it")

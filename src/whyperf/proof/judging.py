@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,7 @@ from whyperf.proof.guards import (
 )
 from whyperf.proof.trial import RunEnding, Runs, TrialKind, TrialRun, amounts
 
-_MOST_GONE, _NOTHING_GONE = 0.5, 0.2
+_MOST_GONE, NOTHING_GONE = 0.5, 0.2
 _SHAM_NOTHING = 0.25
 _MORE_THAN_ALL = 1.3
 """Who removes so much more than the excess does something else."""
@@ -109,8 +110,18 @@ def tells_without_reverse(runs: Runs, *, from_outside: bool, is_code: bool) -> b
     if not all(runs[kind] for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED)):
         return False
     good, bad, forced = (np.median(amounts(runs, kind)) for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED))
-    removes_nothing = bool(bad - forced < _NOTHING_GONE * (bad - good))
+    removes_nothing = bool(bad - forced < NOTHING_GONE * (bad - good))
     return removes_nothing or _is_input(runs, from_outside=from_outside, is_code=is_code)
+
+
+def removed_in_part(runs: Runs) -> float | None:
+    """By the first runs: the share that forcing removes, if what is left counts, and if the reverse makes only a part
+    as well. None where it may be nothing or all."""
+    good, bad, forced = (np.median(amounts(runs, kind)) for kind in (TrialKind.GOOD, TrialKind.BAD, TrialKind.FORCED))
+    removed = float((bad - forced) / (bad - good)) if bad > good else math.nan
+    reverse = [run for run in runs[TrialKind.REVERSE] if run.ending is RunEnding.EXITED and run.is_reached]
+    makes_all = any((run.amount - good) / (bad - good) >= 1 - NOTHING_GONE for run in reverse)
+    return removed if NOTHING_GONE < removed < 1 - NOTHING_GONE and not makes_all else None
 
 
 def _is_input(runs: Runs, *, from_outside: bool, is_code: bool) -> bool:
@@ -131,9 +142,9 @@ def _by_shares(runs: Runs, found: ProofJudgement, *, is_input: bool) -> ProofJud
     is_sham_felt = not shares.sham.low <= 0 <= shares.sham.high
     if is_sham_felt and abs(shares.sham.value) > _SHAM_NOTHING:
         return replace(found, finding=ProofFinding.NOT_TESTABLE, reason=GuardReason.SHAM)
-    if shares.removed.high < _NOTHING_GONE:
+    if shares.removed.high < NOTHING_GONE:
         return replace(found, finding=ProofFinding.REFUTED)
-    if shares.removed.low <= _NOTHING_GONE or shares.removed.value <= _MOST_GONE:
+    if shares.removed.low <= NOTHING_GONE or shares.removed.value <= _MOST_GONE:
         return replace(found, finding=ProofFinding.NOT_TESTABLE, reason=GuardReason.UNDECIDED)
     if is_input:
         return replace(found, finding=ProofFinding.TRIGGER)

@@ -50,16 +50,20 @@ class ForcedPlace:
         held = records["after"] if self.after else records["registers"][:, self.register]
         return tuple((held & np.uint64((1 << 8 * self.size) - 1)).tolist())
 
-    def holds_bad(self, seen: Observed, site: int) -> bool:
-        """Whether it has the bad value, nearly always."""
+    def holds(self, kind: TrialKind, seen: Observed, site: int) -> bool:
+        """Whether it has the good or the bad run's value, nearly always."""
         values = self.values_in(seen.of(site))
-        expected = self.bad[0] & ((1 << 8 * self.size) - 1)
+        expected = (self.good if kind is TrialKind.GOOD else self.bad)[0] & ((1 << 8 * self.size) - 1)
         return not values or values.count(expected) >= _NEARLY_ALWAYS * len(values)
 
     def _where(self, kind: TrialKind) -> tuple[Path, int]:
         if kind in (TrialKind.GOOD, TrialKind.REVERSE) and self.in_good is not None:
             return self.in_good
         return self.module, self.address
+
+
+Places = tuple[ForcedPlace, ...]
+"""A place, and copies of it that make the same value."""
 
 
 def why_not_forced(places: Iterable[ForcedPlace]) -> str:

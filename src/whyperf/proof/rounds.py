@@ -21,7 +21,7 @@ from whyperf.diagnose.measured.threads import queued_s
 from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import PEAK_BYTES
 from whyperf.errors import WhyperfError
-from whyperf.proof.judging import ProofJudgement, judged, tells_without_reverse
+from whyperf.proof.judging import ProofJudgement, judged, removed_in_part, tells_without_reverse
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
@@ -42,6 +42,8 @@ class ProofSide:
     program: Program
     lifecycle: Lifecycle
     environment: Mapping[str, str]
+    counted_calls: str = ""
+    """The function whose calls are the units of work; empty: the driver reports them, or nobody."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class ProofRounds:
         self._last_s: dict[TrialKind, float] = {}
         self._made: Counter[TrialKind] = Counter()
         self._without_reverse = False
+        self.removed_in_part: float | None = None
+        """In the first round, where it was paused for that."""
         known = usual if usual is not None else usual_runs()
         self.runs: dict[TrialKind, list[TrialRun]] = {kind: known.get(kind, []) for kind in TrialKind}
 
@@ -110,8 +114,9 @@ class ProofRounds:
     def done(self) -> int:
         return min(len(self.runs[kind]) for kind in self._kinds())
 
-    def judged(self, *, from_outside: bool = False, is_code: bool = False) -> ProofJudgement:
-        """After as many rounds as it takes. NotPutError where something could not be put into a run."""
+    def judged(self, *, from_outside: bool = False, is_code: bool = False, pauses: bool = False) -> ProofJudgement:
+        """After as many rounds as it takes. NotPutError where something could not be put into a run. `pauses`: after
+        the first round, if only a part of the excess is gone; it goes on when it is asked again."""
         judgement = judged(self.runs)
         while self.done < self._trying.most_runs and not self.is_time_up:
             for kind in self._next_round():
@@ -125,6 +130,9 @@ class ProofRounds:
                 if judgement.is_stopped:
                     break  # the others of this round would not change it
             if judgement.is_final:
+                break
+            if pauses and self.done == 1 and (part := removed_in_part(self.runs)) is not None:
+                self.removed_in_part = part
                 break
         return judgement
 
@@ -142,6 +150,7 @@ class ProofRounds:
             lifecycle=side.lifecycle,
             environment=side.environment,
             limits=replace(limits, seconds=self._limit_s(kind)),
+            counted_calls=side.counted_calls,
             on_tick=self._trying.on_tick,
         )
         self.slowest_s = max(self.slowest_s, seen.totals.wall_s)

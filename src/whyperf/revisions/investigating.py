@@ -13,6 +13,7 @@ from whyperf.engines.recording_protocol import Recorded
 from whyperf.investigation.cause import with_proofs
 from whyperf.investigation.investigate import measure_of
 from whyperf.investigation.subject import Subject
+from whyperf.investigation.units import why_not_counted
 from whyperf.proof.rounds import SharedFileError, Trying
 from whyperf.proof.trial import TrialKind
 from whyperf.revisions.functions import declarations
@@ -34,14 +35,19 @@ def investigate_hunks(verdict: Verdict, compared: ComparedCommits, subject: Subj
     proofs = [proof for suspect in verdict.suspects for proof in suspect.proofs]
     if measure is None or verdict.kind is not VerdictKind.DIFFERENCE or not rebuilding.build or left <= 0:
         return verdict
-    if any(proof.finding is ProofFinding.PROVEN for proof in proofs):
+    if any(proof.finding is ProofFinding.PROVEN for proof in proofs) or why_not_counted(subject, measure):
         return verdict
 
     def told(kind: TrialKind, number: int) -> None:
         rebuilding.shown.step(f"taking back single changes: {kind.value} run {number + 1}", 0.0, None)
 
     building = Building(
-        rebuilding.build, subject.bad.command, subject.lifecycles, subject.environment, rebuilding.shown
+        rebuilding.build,
+        subject.bad.command,
+        subject.lifecycles,
+        subject.environment,
+        rebuilding.shown,
+        subject.units.calls,
     )
     trying = Trying(measure, subject.output_files, budget_s=left, on_run=told, on_tick=rebuilding.shown.tick)
     try:

@@ -38,6 +38,7 @@ class Building:
     lifecycles: tuple[Lifecycle, Lifecycle]  # good, bad
     environment: Mapping[str, str]
     shown: Steps | None = None
+    counted_calls: tuple[str, str] = ("", "")  # of which the units of work are; good, bad
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ class _Trial:
 
     def side(self, one: Built) -> ProofSide:
         building = self._building
-        lifecycle = building.lifecycles[one is self._compared.bad]
-        return ProofSide(program_in(one, building.words, building.environment), lifecycle, building.environment)
+        side = one is self._compared.bad
+        program = program_in(one, building.words, building.environment)
+        return ProofSide(program, building.lifecycles[side], building.environment, building.counted_calls[side])
 
     def put(self, kind: TrialKind, changes: Sequence[_Change]) -> Put:
         bad, good = self._compared.bad, self._compared.good

@@ -17,7 +17,7 @@ from whyperf.collect.runs.unrecorded_run import UnrecordedRun
 from whyperf.recording.sealed.manifest import Totals
 
 _ROOM, _ROOM_WHERE_FORCED = 2048, 1024  # records of a site
-_MOST_ROOM = 32768
+MOST_ROOM = 32768
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_observation.so"
 
@@ -74,4 +74,4 @@ class ObservingRecorder(UnrecordedRun):
 
 def _room(sites: Sequence[ObservedSite], records: int) -> int:
     """Disk space for it is taken when the program starts, and costs time then."""
-    return min(_MOST_ROOM, sum(max(_ROOM, records) if site.forced is None else _ROOM_WHERE_FORCED for site in sites))
+    return min(MOST_ROOM, sum(max(_ROOM, records) if site.forced is None else _ROOM_WHERE_FORCED for site in sites))

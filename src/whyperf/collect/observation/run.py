@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import mmap
 import re
@@ -20,7 +21,8 @@ from whyperf.collect.observation.starting import Starting
 from whyperf.collect.observation.tally import Tally
 from whyperf.collect.observation.transplants import Transplants
 from whyperf.collect.runs.runner import run_to_the_end
-from whyperf.collect.runs.work import DriverWork, OneRun
+from whyperf.collect.runs.work import CalledWork, DriverWork, OneRun, WorkAccount
+from whyperf.collect.runs.work_count import counter_again
 from whyperf.collect.sampling.sampler import preloadable
 from whyperf.collect.setup.lifecycle import Lifecycle, RunOutcome
 from whyperf.collect.target.drive import without_measurements
@@ -49,12 +51,14 @@ def observe(
     environment: Mapping[str, str],
     limits: ObservationLimits = ObservationLimits(),  # noqa: B008 (frozen)
     capture_output: bool = True,
+    counted_calls: str = "",
     on_tick: Callable[[], None] = lambda: None,
 ) -> Observed:
     """Runs `program` and records what it holds at `sites` and who writes to `watches`; values are forced where sites
     say so, and functions of another build run where `transplants` say so (an empty one: the run is as those with some).
     Addresses are the same in every such run with the same environment, unless the system forbids that. Without
-    `capture_output` the program has our own streams, and nothing is known of what it prints.
+    `capture_output` the program has our own streams, and nothing is known of what it prints. `counted_calls`: the
+    function whose calls are the units of work; else the driver may report some.
 
     WhyperfError where nothing can be loaded into the program, or addresses cannot be watched.
     """
@@ -70,7 +74,8 @@ def observe(
         records.mkdir()
         refused = write_plans(plans, sites, limits)
         moved = Transplants(folder / "transplants", transplants)
-        with Starting(watches, limits.writes) as starting:
+        with contextlib.ExitStack() as held:
+            starting = held.enter_context(Starting(watches, limits.writes))
             watching = starting.watching
             tally = Tally(sites)
             recorder = ObservingRecorder(
@@ -81,11 +86,16 @@ def observe(
                 starting.elsewhere.look()
                 on_tick()
 
+            work: WorkAccount = DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun()
+            if counted_calls:
+                counter = counter_again(counted_calls, program, environment, lifecycle.folder)
+                held.callback(counter.close)
+                work = CalledWork(recorder, "call", counter)
             outcome = run_to_the_end(
                 program,
                 folder,
                 recorder,
-                DriverWork(recorder, "unit") if lifecycle.drive is not None else OneRun(),
+                work,
                 lifecycle=lifecycle,
                 environment=environment,
                 capture_output=capture_output,

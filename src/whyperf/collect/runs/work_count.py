@@ -12,9 +12,11 @@ import errno
 import os
 import shlex
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whyperf.collect.perf_events import open_event
+from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
 
 _TYPE_FILE = Path("/sys/bus/event_source/devices/uprobe/type")
@@ -55,20 +57,40 @@ class CallCounter:
 
 def counter_for(function: str, program: str) -> CallCounter:
     """Counts calls of `FUNCTION` in the program, or of `FILE:FUNCTION` in another file, such as a library."""
+    file, name = _named(function)
+    return _counter([file or program], name)
+
+
+def counter_again(
+    function: str, program: Program, environment: Mapping[str, str], folder: Path | None = None
+) -> CallCounter:
+    """Counts what an earlier run counted or timed: a function of the program, or of what is loaded with it. `folder`:
+    where that run was started."""
+    from whyperf.collect.target.loaded_files import paths_of
+
+    file, name = _named(function)
+    return _counter([str((folder or Path()) / file)] if file else paths_of(program, environment), name)
+
+
+def _named(function: str) -> tuple[str, str]:
+    """The file, empty: the program; and the function's own name."""
+    file, _, name = function.rpartition(":")
+    return ("", function) if not file or file.endswith(":") else (file, name)  # a C++ name's own colons
+
+
+def _counter(files: Sequence[str], name: str) -> CallCounter:
     from whyperf.debuginfo.describe import describe
 
-    file, _, name = function.rpartition(":")
-    if not file or file.endswith(":"):  # a C++ name's own colons
-        file, name = program, function
-    binary = describe(file)
-    entries = [address for row in binary.function_at(name) for address in binary.entry_addresses(row)]
-    offsets = tuple(offset for address in entries if (offset := binary.file_offset(address)) >= 0)
-    if not offsets:
-        raise WhyperfError(
-            f"--work-count {name}: {file} has no function of that name whose calls could be counted.",
-            f"nm -C --defined-only {shlex.quote(file)} | grep -i {shlex.quote(name)}",
-        )
-    return CallCounter(file, offsets)
+    for file in files:
+        binary = describe(file)
+        entries = [address for row in binary.function_at(name) for address in binary.entry_addresses(row)]
+        offsets = tuple(offset for address in entries if (offset := binary.file_offset(address)) >= 0)
+        if offsets:
+            return CallCounter(file, offsets)
+    raise WhyperfError(
+        f"--work-count {name}: {files[0]} has no function of that name whose calls could be counted.",
+        f"nm -C --defined-only {shlex.quote(files[0])} | grep -i {shlex.quote(name)}",
+    )
 
 
 def _not_counted(error: OSError) -> WhyperfError:
