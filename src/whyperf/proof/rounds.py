@@ -288,6 +288,7 @@ def proof_of(claim: ProofClaim, judgement: ProofJudgement, runs: int, measure: s
         runs=runs,
         measure=measure,
         sentence=sentence,
+        is_part=claim.is_part,
     )
 
 
