@@ -114,7 +114,7 @@ def _tried(monkeypatch: pytest.MonkeyPatch, *runs: EnteredBlocks, ends_in: float
     bounds = ProofBounds(time.monotonic() + ends_in)
     investigated = Investigated(subject, "cpu_s", bounds, lambda _what: None, so_far)
     code = ProgramCode(_PATH, _PATH, Path("/nowhere"))
-    assert tried_decisions(code, investigated, lambda _place: False) == ()
+    assert tried_decisions(code, investigated, lambda _place: None) == ()
     return len(asked), so_far
 
 

@@ -15,7 +15,7 @@ from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.decisions import tried_decisions
-from whyperf.investigation.proving import ChainProof, Tried, hands_on_input, tried_functions
+from whyperf.investigation.proving import ChainProof, Tried, ends_with_made, hands_on_input, tried_functions
 from whyperf.investigation.so_far import SoFar
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
@@ -24,7 +24,7 @@ from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
 from whyperf.origin.starts import Start, StartAtLine, StartAtVariable, UnknownVariableError, start_at_line
-from whyperf.proof.by_decision import DecisionPlace
+from whyperf.proof.by_decision import DecisionPlace, OfInput
 
 _CHAINS = 4  # that are followed
 _MOST_STARTS = 12  # of which they begin
@@ -109,7 +109,7 @@ def investigate(
     decided: tuple[Proof, ...] = ()
     if not subject.has_two_builds and not (best is not None and best.is_proven):
         deciding = replace(investigated, bounds=bounds)
-        decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
+        decided = tried_decisions(known.code, deciding, lambda place: _of_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
     if so_far.forbidden:
@@ -189,16 +189,18 @@ def follow(
     )
 
 
-def _is_about_input(place: DecisionPlace, investigated: Investigated, known: KnownPrograms) -> bool:
-    """Whether what it compares is handed on as it came from outside."""
+def _of_input(place: DecisionPlace, investigated: Investigated, known: KnownPrograms) -> OfInput | None:
+    """What it tests, if that is the input or what is made directly of it."""
     claim, bounds = place.claim, investigated.bounds
     part = replace(bounds.part(_PART), runs=_RUNS_OF_INPUT, deep=False)
     try:
         start = start_at_line(place.jump.module, claim.file, claim.line)
         found = follow(start, investigated.subject, part, investigated.say, known)
     except WhyperfError:  # nothing is known of it
-        return False
-    return bool(found.origin.hops) and hands_on_input(found, 0)
+        return None
+    if not found.origin.hops or not hands_on_input(found, 0):
+        return None
+    return OfInput.MADE if ends_with_made(found) else OfInput.HANDED_ON
 
 
 def _telling_first(

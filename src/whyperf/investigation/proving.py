@@ -132,7 +132,7 @@ class ChainProof:
             hop.good,
             hop.bad,
             from_outside=is_input,
-            is_made=hops[-1].kind in _MADE,
+            is_made=ends_with_made(self.found),
         )
 
     def _trial(self, number: int, site: ForcibleSite, place: ForcedPlace) -> Proof:
@@ -180,6 +180,11 @@ def hands_on_input(found: FoundOrigin, number: int) -> bool:
     """Handed on as it came from outside: it is the input that differs, not what was made of it."""
     hop, last = found.origin.hops[number], found.origin.hops[-1]
     return found.origin.end is ChainEnd.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
+
+
+def ends_with_made(found: FoundOrigin) -> bool:
+    """Whether the last value is made by the program, if of nothing but the input."""
+    return found.origin.hops[-1].kind in _MADE
 
 
 def _reached_by_both(found: FoundOrigin, number: int, first: _Candidate | None) -> _Candidate | None:
