@@ -26,3 +26,6 @@ def test_why() -> None:
     assert "not followed" in why_unsampled(1.0, 2.0, 1, unfollowed=3)
     assert "fork()" in why_unsampled(1.0, 2.0, 1, unfollowed=0)
     assert why_unsampled(1.0, 2.0, 1000, unfollowed=0) == ""
+    # AND threads that the program kept from being sampled explain no more than they can have used
+    assert why_unsampled(1.0, 2.0, 1, unfollowed=0, limited_s=1.5) == ""
+    assert "fork()" in why_unsampled(1.0, 2.0, 1, unfollowed=0, limited_s=0.5)

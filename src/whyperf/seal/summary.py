@@ -140,6 +140,7 @@ def _losses(evidence: RawEvidence, notes: tuple[str, ...]) -> Losses:
         frees_lost=count("frees_lost"),
         threads_without_faults=count("threads_without_faults"),
         modules_not_patched=count("modules_not_patched"),
+        threads_limited=count("threads_limited"),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )
 
@@ -155,7 +156,8 @@ def _with_unsampled(losses: Losses, evidence: RawEvidence, window: Window, total
     missing = unsampled_cpu_s(totals.cpu_s, sampled_s, 1 / sampling.rate_hz, len(evidence.owners))
     if not missing:
         return losses
-    why = why_unsampled(missing, totals.cpu_s, processes, len(losses.unfollowed))
+    limited_s = losses.threads_limited * totals.wall_s  # none of them computes longer than the run lasts
+    why = why_unsampled(missing, totals.cpu_s, processes, len(losses.unfollowed), limited_s)
     return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, *filter(None, (why,))))
 
 
@@ -206,10 +208,11 @@ def unsampled_cpu_s(cpu_s: float, sampled_s: float, period_s: float, threads: in
     return missing if missing > _SHARE * cpu_s + _PERIODS * period_s * math.sqrt(max(1, threads)) else 0.0
 
 
-def why_unsampled(missing_s: float, cpu_s: float, processes: int, unfollowed: int) -> str:
-    """Empty where it is what starting so many processes takes: of those, few say anything that would be compared."""
+def why_unsampled(missing_s: float, cpu_s: float, processes: int, unfollowed: int, limited_s: float = 0.0) -> str:
+    """Empty where it is what starting so many processes takes: of those, few say anything that would be compared.
+    `limited_s`: what threads may have used that are said to be sampled in part; nothing else explains it then."""
     said = f"{missing_s:.2f} s of {cpu_s:.2f} s CPU time have no samples"
-    if missing_s <= _START_S * processes:
+    if missing_s <= max(limited_s, _START_S * processes):
         return ""
     if unfollowed:
         return f"{said}: programs that were not followed."
