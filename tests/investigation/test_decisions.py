@@ -130,6 +130,11 @@ def test_a_good_run_that_was_not_seen_to_its_end_shows_no_decisions(monkeypatch:
     assert "could not be observed" in so_far.decisions_note
 
 
+def test_a_run_that_noted_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, so_far = _tried(monkeypatch, EnteredBlocks((), 0, True), EnteredBlocks((), 0, True))
+    assert asked == 1 and "No branch could be compared: the good run noted none" in so_far.decisions_note
+
+
 def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = entered({0x10: 1, 0x16: 2, 0x40: 0, 0x46: 0}, _JUMPS, {})
     asked, so_far = _tried(monkeypatch, nothing, nothing)

@@ -35,6 +35,7 @@ _UNTRIED = {
 _NOT_FORCED = "No branch was forced. {why}"
 _FORCED = "Branches were forced to go as in the good run, in {runs}{result}."
 _NO_RESULT = ": the output changed, or most of the excess stayed"
+_NOTHING_NOTED = "No branch could be compared: the {kind} run noted none, so the program could not be observed."
 _NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 
@@ -127,6 +128,8 @@ def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlo
     )
     if seen.failure is not None:
         raise seen.failure
+    if not seen.modules:
+        raise WhyperfError(_NOTHING_NOTED.format(kind=kind))
     return seen
 
 

@@ -87,6 +87,15 @@ def choices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("choices"), _CHOICES, "-no-pie", name="choices")
 
 
+def test_a_shell_that_starts_the_program_is_not_run(choices: Path, tmp_path: Path) -> None:
+    # GIVEN a command of which only the shell is known before it runs
+    command = f"cd {tmp_path}; touch run; exec {choices} abc"
+    # THEN it is said that nothing can be compared
+    with pytest.raises(WhyperfError, match="has source lines, so no branch could be compared; programs that it starts"):
+        entered(Path("/bin/sh"), "-c", command)
+    assert not (tmp_path / "run").exists()
+
+
 def stepped(binary: Path, words: list[str]) -> list[int]:
     """Addresses of the instructions that it runs from main() on."""
     entry, _ = functions(binary)["main"]

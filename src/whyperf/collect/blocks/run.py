@@ -30,6 +30,10 @@ LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
 _PLANS = "blocks-5"
 _NOTED = ("program", "library")
 """Not the C library, wherever it lies: it starts threads and programs with all signals blocked. Nor what we preload."""
+_NO_BRANCHES = (
+    "No function of {path} or of its own libraries has source lines, so no branch could be compared; programs that it "
+    "starts are not looked at."
+)
 _BY_TRAP = "{path} ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own."
 
 
@@ -84,12 +88,14 @@ def run_noting_blocks(
 ) -> EnteredBlocks:
     """Of functions with lines, in the program itself and the libraries that it is linked with, but for the system's.
 
-    WhyperfError where nothing can be loaded into the program, where a trap ends it, and where the run takes longer than
-    `seconds`.
+    WhyperfError where there are none, as in a shell, where nothing can be loaded into the program, where a trap ends
+    it, and where the run takes longer than `seconds`.
     """
     check_observable(program)
     preloadable(LIBRARY)
     planned = _planned(program, environment)
+    if not any(len(plan.patches) for _, plan in planned):
+        raise WhyperfError(_NO_BRANCHES.format(path=program.path))
     is_shorter = seconds < (lifecycle.for_s or math.inf)
     with tempfile.TemporaryDirectory(prefix="whyperf-blocks-") as name:
         folder = Path(name)
