@@ -19,7 +19,7 @@ _DECLARED_TYPE = re.compile(r"^(?:[A-Za-z_][\w:<>]*(?:\s+|\s*[*&]+\s*))+(?=[A-Za
 _RETURN = re.compile(r"^return\b|^(?!if\b|else\b|for\b|while\b|switch\b).*\)[^(){}]*\{\s*return\b[^;{}]*;\s*\}$")
 """The line, or all of the function that the line holds."""
 _PARAMETER = re.compile(r"\w.*[\s*&](\w+)(?:\[\])?")
-_TAGS = frozenset(["class", "const", "enum", "register", "restrict", "struct", "typename", "union", "volatile"])
+_TAGS = {"class", "const", "enum", "register", "restrict", "struct", "typename", "union", "volatile"}
 """Words before a type, which is not there yet where only they are."""
 _TYPES = frozenset(
     [
