@@ -10,7 +10,17 @@ import numpy as np
 from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.places import ForcedPlace, why_not_forced
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
+from whyperf.proof.rounds import (
+    ONCE,
+    NotPutError,
+    ProofRounds,
+    ProofSide,
+    Put,
+    Trying,
+    UsualRuns,
+    not_testable,
+    proof_of,
+)
 from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind
 
@@ -18,7 +28,6 @@ __all__ = ["ForcedPlace", "ProofSide", "Trying", "prove_value"]
 _LOOKS = 2  # at each side: what differs between runs of one side has no order
 Look = Callable[[TrialKind, ObservedSite, ObservationLimits], Observed]
 _LIMITS = ObservationLimits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
-_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 
 def prove_value(
@@ -107,7 +116,7 @@ class _ValueTrial:
         """A site that is forced by a jump counts no hits: one good run that is only watched tells."""
         if self._is_reached is None:
             put = Put([place.watched(TrialKind.GOOD) for place in self._places])
-            seen = self._rounds.observed(TrialKind.GOOD, put, _ONCE)
+            seen = self._rounds.observed(TrialKind.GOOD, put, ONCE)
             self._is_reached = any(seen.hits) or not all(seen.placed)
         return self._is_reached
 
