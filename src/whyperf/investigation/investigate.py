@@ -16,7 +16,7 @@ from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.decisions import tried_decisions
 from whyperf.investigation.proving import ChainProof, Tried, ends_with_made, hands_on_input, tried_functions
-from whyperf.investigation.so_far import SoFar
+from whyperf.investigation.so_far import SoFar, TriedFunctions
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.investigation.trials import Investigated
@@ -80,7 +80,7 @@ def investigate(
     say: Say,
     *,
     again: str,
-    functions: tuple[Proof, ...] | None = None,
+    functions: TriedFunctions | None = None,
 ) -> Verdict:
     """The verdict with origin, proofs and cause; as it was where nothing leads further than it did. `again`: the
     command that investigates these recordings. `functions`: what `investigate_functions` has found already."""
@@ -88,18 +88,21 @@ def investigate(
     if verdict.kind is not VerdictKind.DIFFERENCE or measure is None:
         return verdict
     if why := why_not_read_only():
-        verdict = replace(verdict, notes=(*verdict.notes, _DEVICES_AT_RISK.format(why=why)))
+        verdict = _with_notes(verdict, _DEVICES_AT_RISK.format(why=why))
+    so_far = SoFar(bounds.runs)
+    whole = Investigated(subject, measure, bounds, say, so_far)
     if functions is None:
-        functions = tried_functions(verdict.suspects, Investigated(subject, measure, bounds, say))
-    if is_settled(functions):
-        return with_proofs(verdict, functions)
-    chains, so_far = list[FollowedSuspect](), SoFar(bounds.runs)
+        functions = tried_functions(verdict.suspects, whole)
+    of_functions, so_far.forbidden = functions.proofs, functions.forbidden
+    if is_settled(of_functions):
+        return with_proofs(verdict, of_functions)
+    chains = list[FollowedSuspect]()
     of_values = bounds if subject.has_two_builds else bounds.part(_FOR_VALUES)
-    investigated = Investigated(subject, measure, of_values, say, so_far, all_time=bounds)
+    investigated = replace(whole, bounds=of_values, all_time=bounds)
     try:
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
-        return _without_chain(verdict, [error.sentence], functions)
+        return _without_chain(_with_notes(verdict, so_far.forbidden), [error.sentence], of_functions)
     for chain in _chains(beginnings(verdict, binary_of), investigated, known):
         tried = ChainProof(chain.found, investigated).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
@@ -108,21 +111,25 @@ def investigate(
     best = max(chains, key=lambda one: one.worth, default=None)
     decided: tuple[Proof, ...] = ()
     if not subject.has_two_builds and not (best is not None and best.is_proven):
-        deciding = replace(investigated, bounds=bounds)
-        decided = tried_decisions(known.code, deciding, lambda place: _of_input(place, deciding, known))
+        decided = tried_decisions(known.code, whole, lambda place: _of_input(place, whole, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
-    if so_far.forbidden:
-        verdict = replace(verdict, notes=(*verdict.notes, so_far.forbidden))
-    of_decisions = [one for one in (so_far.decisions_forced, so_far.decisions_note) if one]
+    verdict = _with_notes(verdict, so_far.forbidden)
+    is_shown = bool(decided) and not (best is not None and is_settled(one.proof for one in best.tried))
+    forced = "" if is_shown else so_far.decisions_forced
+    of_decisions = [one for one in (forced, so_far.decisions_note) if one]
     if so_far.ran_out and not (best is not None and best.is_proven):
         note = _RAN_OUT.format(runs=so_far.runs, again=again, more=_MORE * bounds.runs)
-        verdict = replace(verdict, notes=(*verdict.notes, note))
+        verdict = _with_notes(verdict, note)
     if best is None:
-        return _without_chain(verdict, so_far.dead_ends, (*decided, *functions), of_decisions)
-    verdict = replace(verdict, notes=(*verdict.notes, *of_decisions))
+        return _without_chain(verdict, so_far.dead_ends, (*decided, *of_functions), of_decisions)
+    verdict = _with_notes(verdict, *of_decisions)
     beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
-    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *decided, *functions))
+    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *decided, *of_functions))
+
+
+def _with_notes(verdict: Verdict, *notes: str) -> Verdict:
+    return replace(verdict, notes=(*verdict.notes, *filter(None, notes)))
 
 
 def _without_chain(
@@ -131,12 +138,10 @@ def _without_chain(
     """`of_decisions`: sentences on which branches were forced, and which were not."""
     reasons = list(dict.fromkeys(dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
     note = " ".join(["No value was forced.", *reasons, *of_decisions])
-    return with_proofs(replace(verdict, notes=(*verdict.notes, note)), proofs)
+    return with_proofs(_with_notes(verdict, note), proofs)
 
 
-def investigate_functions(
-    verdict: Verdict, subject: Subject, bounds: ProofBounds, say: Say
-) -> tuple[Proof, ...] | None:
+def investigate_functions(verdict: Verdict, subject: Subject, bounds: ProofBounds, say: Say) -> TriedFunctions | None:
     """Of two builds: what functions of the good one do in the bad program, which needs no other pass. None where there
     is one build, or nothing to be tried."""
     measure = measure_of(verdict)

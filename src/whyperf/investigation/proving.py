@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from whyperf.diagnose.origin import ChainEnd, HopKind, Proof, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
+from whyperf.investigation.so_far import TriedFunctions
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
 from whyperf.investigation.trials import Investigated
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
-from whyperf.proof.by_function import no_function, prove_by_functions
+from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ForcedPlace, prove_value
 from whyperf.proof.rounds import SharedFileError, not_testable
@@ -88,7 +89,7 @@ class ChainProof:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
         places = [one for one in candidates(self.found) if not hands_on_input(self.found, one[0])]
         so_far = self.investigated.so_far
-        if not places or so_far.always_crashes or not so_far.has_room_for_a_trial():
+        if not places or so_far.always_crashes or so_far.forbidden or not so_far.has_room_for_a_trial():
             return
         wanted = [
             SpreadPlace(
@@ -150,14 +151,14 @@ class ChainProof:
             return not_testable(claim, self.investigated.measure, error.sentence)
 
 
-def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> tuple[Proof, ...]:
-    """Of two builds: what the good one's functions do in the bad program. Empty where there is one build."""
+def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> TriedFunctions:
+    """Of two builds: what the good one's functions do in the bad program. No proofs where there is one build."""
     trying = investigated.trying_uncounted("putting functions of the good build into the bad one")
     good, bad = investigated.sides
     try:
-        return prove_by_functions(good, bad, suspects, trying)
+        return TriedFunctions(prove_by_functions(good, bad, suspects, trying))
     except SharedFileError as error:
-        return (no_function(bad, investigated.measure, error.sentence),)
+        return TriedFunctions(forbidden=error.sentence)
 
 
 _Candidate = tuple[int, ForcibleSite, ForcedPlace]
