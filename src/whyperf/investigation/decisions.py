@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
+from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, check_branches, run_noting_blocks
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.errors import WhyperfError
@@ -113,6 +113,8 @@ def tried_decisions(
 
 def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPlace]:
     """After two runs."""
+    for side in investigated.sides:
+        check_branches(side.program, side.environment)
     good, bad = (
         _noted(kind, side, investigated) for kind, side in zip(("good", "bad"), investigated.sides, strict=True)
     )

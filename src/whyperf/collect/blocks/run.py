@@ -77,6 +77,12 @@ class EnteredBlocks:
     """Why the program did not get its whole load."""
 
 
+def check_branches(program: Program, environment: Mapping[str, str]) -> None:
+    """WhyperfError where a run would note nothing, as of a shell that starts the program."""
+    if not any(len(plan.patches) for _, plan in _planned(program, environment)):
+        raise WhyperfError(_NO_BRANCHES.format(path=program.path))
+
+
 def run_noting_blocks(
     program: Program,
     *,
@@ -88,14 +94,12 @@ def run_noting_blocks(
 ) -> EnteredBlocks:
     """Of functions with lines, in the program itself and the libraries that it is linked with, but for the system's.
 
-    WhyperfError where there are none, as in a shell, where nothing can be loaded into the program, where a trap ends
-    it, and where the run takes longer than `seconds`.
+    WhyperfError where nothing can be loaded into the program, where a trap ends it, and where the run takes longer than
+    `seconds`.
     """
     check_observable(program)
     preloadable(LIBRARY)
     planned = _planned(program, environment)
-    if not any(len(plan.patches) for _, plan in planned):
-        raise WhyperfError(_NO_BRANCHES.format(path=program.path))
     is_shorter = seconds < (lifecycle.for_s or math.inf)
     with tempfile.TemporaryDirectory(prefix="whyperf-blocks-") as name:
         folder = Path(name)
