@@ -205,6 +205,8 @@ struct whyperf_session {
     // Written by the recorder alone, and here so that they outlive it.
     struct whyperf_counters retired; // of owners whose slots were freed
     uint64_t rings_damaged, bytes_damaged;
+    // Behind what recordings of before had, where those hold 0.
+    _Atomic uint64_t threads_limited; // sampled only until the program limited queued signals
 };
 
 #define WHYPERF_SESSION_HEADER_BYTES (16 * 1024)

@@ -202,7 +202,7 @@ void timers_replace_events(void) {
         if (own)
             this_thread.event_page = NULL;
         if (!own || !start_cpu_timer())
-            atomic_fetch_add(&this_process.session->threads_without_slot, 1);
+            atomic_fetch_add(&this_process.session->threads_limited, 1);
     }
 }
 

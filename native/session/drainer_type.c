@@ -154,7 +154,7 @@ static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
     struct whyperf_counters sum = drainer_counters(drainer);
     const struct whyperf_session *session = drainer->rings.session;
     PyObject *result = Py_BuildValue(
-        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsK}", "modules_not_patched",
+        "{sKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsKsNsKsKsKsKsKsK}", "modules_not_patched",
         (uint64_t)atomic_load(&session->modules_not_patched), "allocations_lost",
         (uint64_t)atomic_load(&session->allocations_lost), "frees_lost", (uint64_t)atomic_load(&session->frees_lost),
         "threads_without_faults", (uint64_t)atomic_load(&session->threads_without_faults), "values", sum.values,
@@ -165,7 +165,7 @@ static PyObject *counters(PyObject *self, PyObject *Py_UNUSED(ignored)) {
         cut_counts(&sum), "overruns", sum.overruns, "threads_without_slot",
         (uint64_t)atomic_load(&session->threads_without_slot), "processes_started",
         (uint64_t)atomic_load(&session->processes_started), "rings_damaged", session->rings_damaged, "bytes_damaged",
-        session->bytes_damaged);
+        session->bytes_damaged, "threads_limited", (uint64_t)atomic_load(&session->threads_limited));
     leave(self);
     return result;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import shlex
@@ -28,6 +29,9 @@ def no_permission(error: PermissionError) -> WhyperfError:
     denying = next(one for one in (path, *path.absolute().parents) if os.path.lexists(one))
     quoted, uid = shlex.quote(str(denying)), denying.lstat().st_uid
     sentence = f"{path} cannot be used: {error.strerror}."
+    if uid == os.geteuid() and (not uid or error.errno == errno.EPERM):  # which no mode is the reason for
+        why = "not its mode but an attribute, its file system or a security module forbids it"
+        return WhyperfError(f"{sentence} {denying} is yours: {why}.", f"lsattr -d {quoted}; findmnt -T {quoted}")
     if uid == os.geteuid():
         return WhyperfError(f"{sentence} {denying} is yours, and its mode forbids it.", f"chmod u+rwX {quoted}")
     owner = _user(uid)

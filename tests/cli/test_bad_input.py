@@ -74,6 +74,11 @@ from tests.patience import PATIENCE_S
             "--json and --html cannot both go",
         ),
         (["prove", "a", "b", "--json", "-", "--perfetto", "-"], 2, "cannot both go to standard output"),
+        (
+            ["diagnose", "a", "b", "--json", "-", "--html", "-", "--perfetto", "-"],
+            2,
+            "--json, --html and --perfetto cannot all go to standard output: write all but one of them to a file.",
+        ),
         (["compare", "true", "true", "--html", "-", "--open"], 2, "--html - prints the page"),
         (["diagnose", "a", "b", "--plan", "-"], 2, "--plan needs the name of a file"),
         (["prove", "only-one"], 2, "There is no folder only-one"),
@@ -107,6 +112,7 @@ def test_a_sentence_and_no_traceback(refused: Whyperf, arguments: list[str], sta
         (["attach", "1", "--watch", "x"], "whyperf record --pid 1 --trace --watch VARIABLE"),
         (["prove"], "whyperf prove GOOD BAD"),
         (["view", "--good", "a"], "whyperf view GOOD BAD"),
+        (["prove", "no such folder"], "whyperf compare -o 'no such folder' GOOD BAD"),
     ],
 )
 def test_what_to_type_instead_is_of_the_same_command(refused: Whyperf, arguments: list[str], instead: str) -> None:

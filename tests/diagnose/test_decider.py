@@ -10,6 +10,7 @@ from tests.engines.made import recording
 from tests.report import verdicts
 from whyperf.diagnose.decider import with_decider
 from whyperf.diagnose.diagnosis import examine
+from whyperf.diagnose.joining import leading
 from whyperf.diagnose.joining.leading import led_by
 from whyperf.diagnose.verdict import CallChange, CallCounts, Verdict
 
@@ -115,6 +116,13 @@ def test_its_share_is_taken_from_those_who_pay(verdict: Verdict, after: list[tup
         assert one.why.endswith("It pays for what lookup decides.") == (one.share < before.share and "find" in one.path)
         if one.share < before.share and "find" not in one.path:
             assert one.why.endswith(f" Suspects before it answer for all but {one.share:.0%} of the excess.")
+
+
+@pytest.mark.parametrize(("left", "answers_for"), [(0.0, "all"), (0.0003, "nearly all"), (0.25, "all but 25%")])
+def test_what_those_before_a_suspect_answer_for(left: float, answers_for: str) -> None:
+    suspect = replace(counted(CALLS).suspects[0], why="It grew.")
+    said = f"Taken alone: It grew. Suspects before it answer for {answers_for} of the excess."
+    assert leading._with_rest(suspect, left) == said
 
 
 def test_a_payer_of_two_deciders_is_taken_alone_once() -> None:

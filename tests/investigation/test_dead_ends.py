@@ -54,7 +54,10 @@ def test_reasons_are_said_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(investigating, "follow", follow)
     found = _investigated(verdicts.difference(), Path("/bin/true"))
-    assert len(asked) >= 3 and found.notes[-1] == "No value was forced. No code reads it. Its values are the same."
+    said, _, of_branches = found.notes[-1].partition(" No branch was forced. ")
+    assert len(asked) >= 3 and said == "No value was forced. No code reads it. Its values are the same."
+    # AND why no branch was, of a program without source lines
+    assert of_branches.startswith("No function of /bin/true ")
 
 
 def test_a_chain_of_one_hop_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +147,7 @@ def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(investigating, "follow", follow)
     found = _investigated(verdicts.difference(), Path("/bin/true"))
     assert allowed == [20, 10]
-    assert found.notes[-2:] == (
+    assert (found.notes[-2], found.notes[-1].partition(" No branch")[0]) == (
         "20 runs followed or forced values, and something was left untried. "
         "`whyperf prove good bad --most-runs 60` tries more.",
         "No value was forced. Its values are the same. There were no runs left to follow one.",

@@ -98,7 +98,9 @@ def test_other_builds_are_not_compared() -> None:
     assert other_decisions(good, bad) == []
 
 
-def _tried(monkeypatch: pytest.MonkeyPatch, *runs: EnteredBlocks, ends_in: float = 100.0) -> tuple[int, SoFar]:
+def _tried(
+    monkeypatch: pytest.MonkeyPatch, *runs: EnteredBlocks, ends_in: float = 100.0, has_branches: bool = True
+) -> tuple[int, SoFar]:
     """How many runs noted blocks, and what is known afterwards."""
     made = iter(runs)
     asked: list[object] = []
@@ -108,13 +110,15 @@ def _tried(monkeypatch: pytest.MonkeyPatch, *runs: EnteredBlocks, ends_in: float
         return next(made)
 
     monkeypatch.setattr(decisions, "run_noting_blocks", run)
+    if has_branches:
+        monkeypatch.setattr(decisions, "check_branches", lambda *_: None)
     program = Program("/bin/false", ("/bin/false",))
     subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
     so_far = SoFar()
     bounds = ProofBounds(time.monotonic() + ends_in)
     investigated = Investigated(subject, "cpu_s", bounds, lambda _what: None, so_far)
     code = ProgramCode(_PATH, _PATH, Path("/nowhere"))
-    assert tried_decisions(code, investigated, lambda _place: False) == ()
+    assert tried_decisions(code, investigated, lambda _place: None) == ()
     return len(asked), so_far
 
 
@@ -128,6 +132,16 @@ def test_a_good_run_that_was_not_seen_to_its_end_shows_no_decisions(monkeypatch:
     asked, so_far = _tried(monkeypatch, replace(good, is_whole=False), bad)
     assert asked == 2 and so_far.decisions_note.startswith("No branch was forced. The good run")
     assert "could not be observed" in so_far.decisions_note
+
+
+def test_a_program_without_branches_is_not_run_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, so_far = _tried(monkeypatch, has_branches=False)
+    assert asked == 0 and "No function of /bin/false or of its own libraries has source" in so_far.decisions_note
+
+
+def test_a_run_that_noted_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, so_far = _tried(monkeypatch, EnteredBlocks((), 0, True), EnteredBlocks((), 0, True))
+    assert asked == 1 and "No branch could be compared: the good run noted none" in so_far.decisions_note
 
 
 def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.observation.programs import compiled
 from whyperf.collect.target.program import Program
 from whyperf.diagnose.origin import ChainEnd, HopKind, Origin
 from whyperf.investigation.proving import hands_on_input
@@ -285,6 +286,29 @@ def test_values_that_are_the_same_are_said_to_be(build: Build) -> None:
     start = start_at_variable(program, "spin", "rounds")
     origin = _search(start, program, ["constant", "0"], ["constant", "0"]).origin
     assert origin.hops == () and origin.end is ChainEnd.NO_DIFFERENCE and "the same" in origin.sentence
+
+
+_RARE = r"""
+#include <stdlib.h>
+static volatile long spent, limit;
+__attribute__((noinline)) void use(long x) {
+    limit = x;
+    for (long i = 0; i < limit; i++) spent += i;
+}
+int main(int count, char **words) {
+    long rare = atol(words[1]);
+    for (long i = 0; i < 400000; i++) use(i % 50 == 0 ? rare : 7);
+    return 0;
+}
+"""
+
+
+def test_values_of_which_only_some_were_seen_are_not_said_to_be_the_same(tmp_path: Path) -> None:
+    # GIVEN a place that is passed too often for all of its values to be seen, of which one in fifty differs
+    program = compiled(tmp_path, _RARE)
+    origin = _search(start_at_variable(program, "use", "x"), program, ["8"], ["30000"]).origin
+    assert origin.end is ChainEnd.NOT_FOLLOWED, origin
+    assert origin.sentence == "No difference was found among the values that were seen."
 
 
 def test_what_a_loop_changes_is_no_constant(build: Build) -> None:

@@ -53,6 +53,16 @@ def test_a_few_values_of_many_count_where_all_are_known() -> None:
     assert not ComparedValues(_sample(good, 9000, complete=False), _sample(bad, 9000, complete=False)).differs
 
 
+def test_values_are_the_same_only_where_all_of_them_are_known_and_equal() -> None:
+    assert ComparedValues(_sample([7] * 300), _sample([7] * 330)).are_the_same
+    # ... one of many is another, which is too few to follow
+    few = ComparedValues(_sample([7] * 1000), _sample([7] * 999 + [9]))
+    assert not few.differs and few.are_all_seen and not few.are_the_same
+    # ... as many were seen of both, and both have more
+    assert not ComparedValues(_sample([7] * 300, 9000), _sample([7] * 300, 9000)).are_the_same
+    assert not ComparedValues(_sample([7] * 300), _sample([7] * 300, complete=False)).are_the_same
+
+
 def test_a_bound_ranks_above_a_counter() -> None:
     bound = ComparedValues(_sample([10] * 10), _sample([100] * 100))
     counter = ComparedValues(_sample(list(range(10))), _sample(list(range(100))))

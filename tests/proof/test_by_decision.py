@@ -22,7 +22,7 @@ from whyperf.errors import WhyperfError
 from whyperf.investigation.decisions import OtherDecision, other_decisions
 from whyperf.origin.program_code import ProgramCode
 from whyperf.proof import by_decision
-from whyperf.proof.by_decision import DecisionPlace, Effect, OutOf, first_that_removes, prove_decision
+from whyperf.proof.by_decision import DecisionPlace, Effect, OfInput, OutOf, first_that_removes, prove_decision
 from whyperf.proof.judging import ProofJudgement, Shares
 from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying
 from whyperf.proof.screening import Screened
@@ -165,15 +165,18 @@ def test_a_decision_about_the_input_is_a_trigger(cache: Path, tmp_path: Path) ->
     places = [place(code, one) for one in compared(*of)]
     asked: list[str] = []
 
-    def is_input(one: DecisionPlace) -> bool:
+    def of_input(one: DecisionPlace) -> OfInput:
         asked.append(one.claim.function)
-        return True
+        return OfInput.HANDED_ON
 
-    (found,) = prove_decision(*of, places, is_input=is_input, most_looks=10)
+    (found,) = prove_decision(*of, places, of_input=of_input, most_looks=10)
     assert asked == ["make_room"]
     # THEN it is told as what differs, and not as the cause
     assert found.finding is ProofFinding.TRIGGER and not found.is_settled, found
     assert found.function == "make_room" and "its condition tests a value that comes" in found.sentence
+    # ... or as one about what the program makes of the input
+    (made,) = prove_decision(*of, places, of_input=lambda _place: OfInput.MADE, most_looks=10)
+    assert "its condition tests a value that is made directly from the input" in made.sentence
 
 
 @needs_gcc
@@ -229,15 +232,15 @@ def test_a_decision_in_the_same_line_of_another_file_is_not_passed_over(monkeypa
     ]
     asked: list[int] = []
 
-    def is_input(one: DecisionPlace) -> bool:
+    def of_input(one: DecisionPlace) -> OfInput:
         asked.append(one.jump.address)
-        return True
+        return OfInput.HANDED_ON
 
     def no_trial(_rounds: ProofRounds, *, from_outside: bool) -> ProofJudgement:
         raise NotPutError("there is no trial" if from_outside else "it is not about the input")
 
     monkeypatch.setattr(ProofRounds, "judged", no_trial)
-    (found,) = prove_decision(side, side, places, is_input=is_input, most_looks=100)
+    (found,) = prove_decision(side, side, places, of_input=of_input, most_looks=100)
     assert asked == [0, 2, 3]
     assert "there is no trial" in found.sentence
 

@@ -133,6 +133,10 @@ def test_a_trigger_says_why_it_is_one() -> None:
     # ... nor is what the program makes of the input right where it reads it
     made = {"from_outside": True, "is_made": True}
     assert said(runs_of(), **made) == f"it is made directly from the input, {asked}"
+    made_decision = {**made, "means": ProofMeans.DECISION}
+    assert said(runs_of(), **made_decision).startswith(
+        "its condition tests a value that is made directly from the input"
+    )
     assert said(becomes_good, **made) == f"with it, the program's output becomes the good run's, {asked}"
 
 

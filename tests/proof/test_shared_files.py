@@ -5,24 +5,31 @@ from __future__ import annotations
 import math
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.collect.observation.programs import RESULT, compiled, last_before_return
+from tests.report import verdicts
 from tests.strangers import stranger
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
-from whyperf.diagnose.origin import ProofFinding, ProofMeans
+from whyperf.diagnose.origin import ProofMeans
+from whyperf.investigation import investigate as investigating
+from whyperf.investigation.investigate import investigate, investigate_functions
 from whyperf.investigation.proving import tried_functions
+from whyperf.investigation.starts import Beginning
 from whyperf.investigation.subject import ProofBounds, Subject
 from whyperf.investigation.trials import Investigated
+from whyperf.origin.starts import start_at_variable
 from whyperf.proof.by_decision import DecisionPlace, prove_decision
 from whyperf.proof.by_value import ForcedPlace, ProofSide, prove_value
 from whyperf.proof.rounds import SharedFileError
 from whyperf.proof.sentences import ProofClaim
+from whyperf.proof.trial import TrialKind
 
 # With a forced value it overwrites its table.
 TABLE = r"""
@@ -98,6 +105,37 @@ def test_a_function(program: Path, table: Path, tmp_path: Path) -> None:
     programs = (_side(one, "9000", table).program for one in (faster, program))
     subject = Subject(*programs, (Lifecycle(), Lifecycle()), dict(os.environ))
     with stranger(_holder(table)):
-        (proof,) = tried_functions([], Investigated(subject, "cpu_s", ProofBounds(math.inf), lambda _what: None))
-    assert proof.finding is ProofFinding.NOT_TESTABLE and "also open in python" in proof.sentence
+        tried = tried_functions([], Investigated(subject, "cpu_s", ProofBounds(math.inf), lambda _what: None))
+    assert not tried.proofs and "also open in python" in tried.forbidden
     assert table.read_text() == "rows and rows"
+
+
+def test_what_the_first_trial_is_refused_for_is_told_once(
+    program: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN two builds, of which the bad one has a suspect with a value to follow
+    faster = compiled(tmp_path, TABLE, "-DSTEP=1")
+    sides = (_side(faster, "1000", table), _side(program, "9000", table))
+    subject = Subject(*(one.program for one in sides), (Lifecycle(), Lifecycle()), dict(os.environ))
+    forced: list[TrialKind] = []
+    monkeypatch.setattr(Investigated, "_say_run", lambda _self, _what, kind, _number: forced.append(kind))
+    bounds = ProofBounds(time.monotonic() + 60)
+    with stranger(_holder(table)):
+        first = investigate_functions(verdicts.difference(), subject, bounds, lambda _what: None)
+        assert first is not None and forced
+        forced.clear()
+        start = Beginning(verdicts.difference().suspects[0], start_at_variable(program, "rows_for", "rows"))
+        monkeypatch.setattr(investigating, "beginnings", lambda *_: iter([start]))
+        again = investigate(
+            verdicts.difference(),
+            subject,
+            lambda _module: program,
+            bounds,
+            lambda _what: None,
+            again="",
+            functions=first,
+        )
+    # THEN nothing is tried again, and the reason is told once
+    assert not forced
+    said = [*again.notes, *(one.sentence for suspect in again.suspects for one in suspect.proofs)]
+    assert sum("also open in" in one for one in said) == 1, said

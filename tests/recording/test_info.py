@@ -11,6 +11,7 @@ import pytest
 
 from tests.recording.made import MANIFEST, ROWS, make_recording, tables
 from whyperf.cli import info
+from whyperf.diagnose.losses import lost_in
 from whyperf.errors import WhyperfError
 from whyperf.recording.sealed.manifest import Losses, Manifest, Unfollowed
 from whyperf.recording.sealed.writer import write_recording
@@ -49,6 +50,7 @@ def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
         Losses(11, 22, 33, 4.5, {"reason": 55}, 66, (Unfollowed("/p", "why", 77),), 88),
         unsampled_cpu_s=9.9,
         threads_without_faults=99,
+        threads_limited=2,
         notes=("odd",),
     )
     text = shown(make(tmp_path / "rec", replace(MANIFEST, losses=losses)), capsys)
@@ -58,7 +60,8 @@ def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "33 sampling",
         "4.5 s",
         "55 stacks",
-        "66 threads",
+        "66 threads: no ring",
+        "2 threads were sampled only until the program limited queued signals",
         "77 times",
         "88 dam",
         "9.90 s CPU",
@@ -66,6 +69,18 @@ def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ):
         assert number in text
     assert "note        odd" in text
+
+
+def test_one_thread_is_not_said_to_be_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    losses = Losses(threads_unsampled=1, threads_limited=1)
+    text = shown(make(tmp_path / "rec", replace(MANIFEST, losses=losses)), capsys)
+    assert "1 thread: no ring" in text
+    assert "1 thread was sampled only until the program limited queued signals" in text
+    # AND a report says the same
+    assert list(lost_in(replace(MANIFEST, losses=losses))) == [
+        "1 thread could not be sampled.",
+        "1 thread was sampled only until the program limited queued signals.",
+    ]
 
 
 def test_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

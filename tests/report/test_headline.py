@@ -24,8 +24,8 @@ def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     hop = Hop(HopKind.CONSTANT, "configure", "tool", "/src/tool.c", 9, "", "limit", "30", "9,000", "")
     origin = Origin((hop,), ChainEnd.CONSTANT, "", 0, 2, 1.0)
     first = replace(verdict.suspects[0], why="It takes 5 s more per run.", evidence=(), origin=origin, proofs=())
-    said = headline(replace(verdict, suspects=(first,), counts=None))
-    assert said.endswith("5 s more per run; where it comes from, `limit` in `configure` is 9,000, was 30")
+    said = said_without_a_proof = headline(replace(verdict, suspects=(first,), counts=None))
+    assert said.endswith("5 s more per run; this goes back to `limit` in `configure`, which is 9,000, was 30")
     # WHEN forcing proves it, THEN it is the reason
     proof = replace(verdicts.proof(), function="configure", what="limit", good="30", bad="9,000")
     proven = replace(first, proofs=(proof,))
@@ -35,6 +35,9 @@ def test_where_a_value_was_followed_back_it_says_who_set_it() -> None:
     other = replace(first, proofs=(replace(proof, function="plan", what="batch", good="8", bad="1"),))
     said = headline(replace(verdict, suspects=(other,), counts=None))
     assert said.endswith(", because `batch` in `plan` is 1, was 8")
+    # WHEN what is proven is a nameless part of the line, THEN its values are not those of what the line is named by
+    nameless = replace(first, proofs=(replace(proof, good="2", bad="3", is_part=True),))
+    assert headline(replace(verdict, suspects=(nameless,), counts=None)) == said_without_a_proof
     # WHEN the suspect is who set it, THEN that is said once
     setting = replace(first, function="configure", why="Here `limit` is 9,000, was 30; find pays for it.")
     said = headline(replace(verdict, suspects=(setting,), counts=None))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
@@ -17,7 +18,10 @@ from tests.engines.made import recording
 from tests.report import verdicts
 from whyperf.diagnose.verdict import Verdict
 from whyperf.engines.finding import Detail
+from whyperf.errors import WhyperfError
+from whyperf.recording.compared import keep
 from whyperf.recording.safe_files.dataclass_json import MisfitError
+from whyperf.recording.safe_files.limits import MOST_ROWS
 from whyperf.report import kept_verdict
 from whyperf.report.html.build import Examined, page_model
 from whyperf.report.json import to_json
@@ -66,6 +70,20 @@ def test_a_turn_is_one_of_the_hops(turn: int, is_refused: bool) -> None:
         assert read_plain(plain).verdict.suspects[0].origin.turn == turn
 
 
+def test_a_suspect_without_evidence_is_read() -> None:
+    plain = _plain("proven")
+    del plain["verdict"]["suspects"][0]["evidence"]
+    assert read_plain(plain).verdict.suspects[0].evidence == ()
+
+
+def test_a_next_command_that_no_shell_could_read_is_damage(tmp_path: Path) -> None:
+    plain = _plain("proven")
+    plain["verdict"]["next_command"] = 'whyperf view "x'
+    assert keep(tmp_path, [tmp_path / "good-1"], [tmp_path / "bad-1"], plain)
+    with pytest.raises(WhyperfError, match="damaged"):
+        kept_verdict.kept_verdict(tmp_path, ([], []), max_rows=MOST_ROWS)
+
+
 @pytest.mark.parametrize("runs", [[3], [3, 3, 3], []])
 def test_runs_are_those_of_two_sides(runs: list[int]) -> None:
     plain = _plain("difference")
@@ -81,7 +99,10 @@ def test_a_changed_verdict_is_refused_or_shown(data: st.DataObject) -> None:
     plain = _plain(data.draw(st.sampled_from(NAMES)))
     holder, key = data.draw(st.sampled_from(list(_places(plain["verdict"]))))
     numbers = st.sampled_from((-1, 0, 1, 10**6, 1 << 70, 10**400, 0.5, 1e308, -1e308))
-    holder[key] = data.draw(numbers | st.none() | st.text(max_size=30) | st.sampled_from(([], {}, [[]])))
+    if isinstance(holder, dict) and data.draw(st.booleans()):
+        del holder[key]
+    else:
+        holder[key] = data.draw(numbers | st.none() | st.text(max_size=30) | st.sampled_from(([], {}, [[]])))
     try:
         verdict = read_plain(plain).verdict
     except ValueError:

@@ -33,6 +33,16 @@ def test_a_hop_that_may_be_alike_is_shown_as_such(capsys: pytest.CaptureFixture[
     assert [hop["differs"] for hop in written["suspects"][0]["origin"]["hops"]] == [False] * len(origin.hops)
 
 
+@pytest.mark.parametrize(("runs", "said"), [(0, "from\n"), (1, "from (1 run)\n"), (8, "from (8 runs)\n")])
+def test_a_chain_that_other_chains_have_seen_all_of_made_no_runs(
+    capsys: pytest.CaptureFixture[str], runs: int, said: str
+) -> None:
+    origin = verdicts.proven().suspects[0].origin
+    assert origin is not None
+    show_origin(replace(origin, runs=runs))
+    assert f"Where it comes {said}" in capsys.readouterr().out
+
+
 def test_a_hop_that_valgrind_showed_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     verdict = verdicts.proven()
     first, *rest = verdict.suspects

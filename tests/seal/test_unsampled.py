@@ -65,3 +65,6 @@ def test_why() -> None:
     assert "Threads shorter than 1/1000 s" in why_unsampled(
         replace(half, rate_hz=1000, user_only=True), unfollowed=False
     )
+    # AND threads that the program kept from being sampled explain no more than they can have used
+    assert why_unsampled(half, unfollowed=False, limited_s=0.6) == ""
+    assert "fork()" in why_unsampled(half, unfollowed=False, limited_s=0.4)

@@ -9,7 +9,7 @@ export function Chain({ origin }: { origin: Origin }) {
   return (
     <figure class="origin">
       <figcaption>
-        Where it comes from <small>followed in {plural(origin.runs, "run")}</small>
+        Where it comes from {origin.runs > 0 && <small>followed in {plural(origin.runs, "run")}</small>}
       </figcaption>
       <ol>
         {origin.hops.map((hop, at) => (

@@ -436,7 +436,9 @@ def _named_sides(args: argparse.Namespace, command: str) -> tuple[list[Path], li
         if good and bad:
             return good, bad
         if not folder.exists():
-            raise WhyperfError(f"There is no folder {folder}.", f"whyperf compare -o {folder} GOOD BAD", status=2)
+            raise WhyperfError(
+                f"There is no folder {folder}.", f"whyperf compare -o {shlex.quote(str(folder))} GOOD BAD", status=2
+            )
     raise WhyperfError(
         "Name a good and a bad recording, or several after --good and --bad.", f"whyperf {command} GOOD BAD", status=2
     )
@@ -446,9 +448,11 @@ def check_outputs(args: argparse.Namespace) -> None:
     """Whether what is asked for can be written in the end; at most one of it to standard output."""
     printed = [f"--{name}" for name in ("json", "html", "perfetto") if is_printed(getattr(args, name, None))]
     if len(printed) > 1:
+        named = f"{', '.join(printed[:-1])} and {printed[-1]}"
+        how, others = ("both", "one") if len(printed) == 2 else ("all", "all but one")
         raise WhyperfError(
-            f"{' and '.join(printed)} cannot both go to standard output: write one of them to a file.",
-            f"whyperf diagnose ... {printed[0]} - {printed[1]} FILE",
+            f"{named} cannot {how} go to standard output: write {others} of them to a file.",
+            f"whyperf diagnose ... {printed[0]} - {' '.join(f'{one} FILE' for one in printed[1:])}",
             status=2,
         )
     if is_printed(getattr(args, "plan", None)):

@@ -35,6 +35,7 @@ from whyperf.recording.removal import ForeignFileError, is_provably_ours, remove
 
 if TYPE_CHECKING:
     from whyperf.diagnose.origin import Proof
+    from whyperf.investigation.so_far import TriedFunctions
     from whyperf.revisions.investigating import Rebuilding
     from whyperf.revisions.suspects import ComparedCommits
 
@@ -95,7 +96,7 @@ class FurtherPasses:
         wanted = self.args.prove
         tries = wanted or functions_first(answer.verdict, taken, pair_s, budget)
         functions = self._functions(answer, ends) if tries else None
-        if functions and _is_settled(functions):
+        if functions is not None and _is_settled(functions.proofs):
             return self._proven(answer, ends, functions)
         while (choice := further_pass(answer.verdict, answer.step, taken, wants_proof=wanted)) is not None:
             taken.add(choice.kind)
@@ -126,10 +127,12 @@ class FurtherPasses:
                 break
         return answer
 
-    def _functions(self, answer: ShownVerdict, ends: float) -> tuple[Proof, ...] | None:
+    def _functions(self, answer: ShownVerdict, ends: float) -> TriedFunctions | None:
         """Of two builds: before the passes that only other proofs need. None: nothing was tried."""
         if self.plan.adapted is not None:
             return None
+        from whyperf.investigation.so_far import TriedFunctions
+
         try:
             with progress() as shown:
                 return tried_first(answer, planned(self.plan, self.args.output_file), ends, shown)
@@ -137,9 +140,9 @@ class FurtherPasses:
             _say(f"functions of the good build cannot be tried in the bad program: {error.sentence}")
         except KeyboardInterrupt:
             _say("interrupted; it goes on without functions of the good build")
-        return ()
+        return TriedFunctions()
 
-    def _proven(self, answer: ShownVerdict, ends: float, functions: tuple[Proof, ...] | None) -> ShownVerdict:
+    def _proven(self, answer: ShownVerdict, ends: float, functions: TriedFunctions | None) -> ShownVerdict:
         from whyperf.revisions.investigating import investigate_hunks
 
         subject = planned(self.plan, self.args.output_file)

@@ -241,7 +241,6 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.samples_dropped, "samples dropped because a ring was full"),
         (losses.signals_missed, "sampling signals missed because the handler was still running"),
         (losses.records_lost, "records of processes and modules"),
-        (losses.threads_unsampled, "threads, or the rest of them: no ring was free, or no signal may be queued"),
         (losses.damaged_bytes, "damaged bytes passed over"),
         (losses.values_dropped, "samples' variables because a ring was full"),
         (losses.values_unreadable, "pieces of memory behind pointers that were not there"),
@@ -252,6 +251,13 @@ def _lost(losses: Losses) -> Iterator[str]:
         (losses.modules_not_patched, "program files whose own allocator could not be sampled"),
     )
     yield from (f"{count} {what}" for count, what in counts if count)
+    if losses.threads_unsampled:
+        threads = _counted(losses.threads_unsampled, "thread", "threads")
+        yield f"{threads}: no ring was free, or no signal may be queued"
+    if losses.threads_limited:
+        from whyperf.diagnose.losses import limited_threads
+
+        yield from limited_threads(losses)
     if losses.unsampled_cpu_s:
         yield f"samples of {losses.unsampled_cpu_s:.2f} s CPU time"
     if losses.threads_without_faults:

@@ -22,9 +22,9 @@ from whyperf.recording.sealed.manifest import Manifest
 
 if TYPE_CHECKING:
     from whyperf.cli.diagnose import ShownVerdict
-    from whyperf.diagnose.origin import Proof
     from whyperf.diagnose.verdict import Verdict
     from whyperf.engines.recording_protocol import Recorded
+    from whyperf.investigation.so_far import TriedFunctions
 
 DEFAULT_BUDGET_S = 300.0
 _RECORD_AGAIN = 'whyperf compare --prove "GOOD COMMAND" "BAD COMMAND"'
@@ -143,7 +143,7 @@ def binaries_of(recordings: Sequence[Recorded]) -> Callable[[str], Path | None]:
     return paths.get
 
 
-def tried_first(answer: ShownVerdict, subject: Subject, ends: float, shown: Steps) -> tuple[Proof, ...] | None:
+def tried_first(answer: ShownVerdict, subject: Subject, ends: float, shown: Steps) -> TriedFunctions | None:
     """What needs no other pass; None where there is no such thing."""
     from whyperf.investigation.investigate import investigate_functions
 
@@ -155,7 +155,7 @@ def investigated(
     subject: Subject,
     ends: float,
     shown: Steps,
-    functions: tuple[Proof, ...] | None = None,
+    functions: TriedFunctions | None = None,
     *,
     most_runs: int = MOST_RUNS,
     deep: bool = False,

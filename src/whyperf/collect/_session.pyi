@@ -22,6 +22,7 @@ class Counters(TypedDict):
     values_forbidden: int  # pieces of memory
     values_dropped: int  # samples
     threads_without_slot: int
+    threads_limited: int  # sampled only until the program limited queued signals
     processes_started: int
     allocations_lost: int  # sampled, and not written
     frees_lost: int  # of sampled allocations

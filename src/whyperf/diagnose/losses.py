@@ -92,13 +92,14 @@ def _of_losses(losses: Losses) -> Iterator[str]:
     if losses.overwritten_s > 0:
         yield f"the first {seconds(losses.overwritten_s)} were overwritten to stay within the size limit."
     if losses.threads_unsampled:
-        yield f"{count(losses.threads_unsampled)} threads could not be sampled."
+        yield f"{_threads(losses.threads_unsampled)} could not be sampled."
+    yield from (f"{sentence}." for sentence in limited_threads(losses))
     if losses.allocations_lost:
         yield f"{count(losses.allocations_lost)} sampled allocations were not recorded: memory is undercounted."
     if losses.frees_lost:
         yield f"{count(losses.frees_lost)} frees of sampled allocations were not recorded: these seem to be kept."
-    if unseen := losses.threads_without_faults:
-        threads = "1 thread" if unseen == 1 else f"{count(unseen)} threads"
+    if losses.threads_without_faults:
+        threads = _threads(losses.threads_without_faults)
         yield f"page faults of {threads} could not be sampled: memory that malloc does not see is missing."
     if losses.modules_not_patched:
         yield "the program's own allocator could not be sampled: what it handed out is missing."
@@ -108,6 +109,17 @@ def _of_losses(losses: Losses) -> Iterator[str]:
         times = f", {count(program.count)} times" if program.count > 1 else ""
         yield f"{program.path} was not followed ({program.reason}{times})."
     yield from losses.notes
+
+
+def limited_threads(losses: Losses) -> Iterator[str]:
+    """Threads that were sampled in part, if there are any: a sentence without its full stop."""
+    if losses.threads_limited:
+        was = "was" if losses.threads_limited == 1 else "were"
+        yield f"{_threads(losses.threads_limited)} {was} sampled only until the program limited queued signals"
+
+
+def _threads(many: int) -> str:
+    return "1 thread" if many == 1 else f"{count(many)} threads"
 
 
 def _of_samples(run: Run, settings: DiagnoseSettings) -> Iterator[str]:

@@ -131,6 +131,7 @@ class Proof:
     runs: int  # of each kind
     measure: str  # cpu_s, wall_s ...
     sentence: str
+    is_part: bool = False  # `good` and `bad` are values of a nameless part of `what`, not of `what`
 
     @property
     def is_settled(self) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
+from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, check_branches, run_noting_blocks
 from whyperf.collect.observation.sites import ObservedSite
 from whyperf.diagnose.origin import Proof, ProofMeans
 from whyperf.errors import WhyperfError
@@ -20,7 +20,7 @@ from whyperf.investigation.trials import Investigated
 from whyperf.origin.hops import own_place, statement
 from whyperf.origin.program_code import ProgramCode
 from whyperf.origin.source_text import read_line
-from whyperf.proof.by_decision import DecisionPlace, OutOf, prove_decision
+from whyperf.proof.by_decision import DecisionPlace, OfInput, OutOf, prove_decision
 from whyperf.proof.rounds import ProofSide, SharedFileError
 from whyperf.proof.sentences import ProofClaim
 from whyperf.proof.trial import TrialKind
@@ -35,6 +35,7 @@ _UNTRIED = {
 _NOT_FORCED = "No branch was forced. {why}"
 _FORCED = "Branches were forced to go as in the good run, in {runs}{result}."
 _NO_RESULT = ": the output changed, or most of the excess stayed"
+_NOTHING_NOTED = "No branch could be compared: the {kind} run noted none, so the program could not be observed."
 _NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 
@@ -66,11 +67,11 @@ def _in_module(good: ModuleBlocks, bad: ModuleBlocks) -> Iterator[OtherDecision]
 
 
 def tried_decisions(
-    code: ProgramCode, investigated: Investigated, is_input: Callable[[DecisionPlace], bool]
+    code: ProgramCode, investigated: Investigated, of_input: Callable[[DecisionPlace], OfInput | None]
 ) -> tuple[Proof, ...]:
     """What forcing showed of the first that removes most of the excess, or of the few with which the program does other
-    work. `is_input`: whether a decision is about a value that comes straight from outside, so that it only tells one
-    input from the other."""
+    work. `of_input`: what of the input a decision tests, if that is all it tests, so that it only tells one input from
+    the other."""
     so_far = investigated.so_far
     if not investigated.bounds.left_s or so_far.forbidden or so_far.always_crashes:
         return ()
@@ -92,7 +93,7 @@ def tried_decisions(
             *investigated.sides,
             places,
             replace(trying, on_run=told),
-            is_input=is_input,
+            of_input=of_input,
             most_looks=_MOST_LOOKS,
             usual=so_far.usual,
             on_untried=lambda out_of: so_far.leave_decisions(_UNTRIED[out_of]),
@@ -112,6 +113,8 @@ def tried_decisions(
 
 def _compared(code: ProgramCode, investigated: Investigated) -> list[DecisionPlace]:
     """After two runs."""
+    for side in investigated.sides:
+        check_branches(side.program, side.environment)
     good, bad = (
         _noted(kind, side, investigated) for kind, side in zip(("good", "bad"), investigated.sides, strict=True)
     )
@@ -127,6 +130,8 @@ def _noted(kind: str, side: ProofSide, investigated: Investigated) -> EnteredBlo
     )
     if seen.failure is not None:
         raise seen.failure
+    if not seen.modules:
+        raise WhyperfError(_NOTHING_NOTED.format(kind=kind))
     return seen
 
 

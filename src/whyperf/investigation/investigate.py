@@ -15,8 +15,8 @@ from whyperf.diagnose.verdict import Suspect, Verdict, VerdictKind
 from whyperf.errors import WhyperfError
 from whyperf.investigation.cause import with_cause, with_proofs
 from whyperf.investigation.decisions import tried_decisions
-from whyperf.investigation.proving import ChainProof, Tried, hands_on_input, tried_functions
-from whyperf.investigation.so_far import SoFar
+from whyperf.investigation.proving import ChainProof, Tried, ends_with_made, hands_on_input, tried_functions
+from whyperf.investigation.so_far import SoFar, TriedFunctions
 from whyperf.investigation.starts import Beginning, FindBinary, beginnings
 from whyperf.investigation.subject import ProofBounds, Say, Subject
 from whyperf.investigation.trials import Investigated
@@ -25,7 +25,7 @@ from whyperf.origin.ahead import tells_something
 from whyperf.origin.evidence import Bounds, Observing, Targets
 from whyperf.origin.search import FoundOrigin, KnownPrograms, search
 from whyperf.origin.starts import Start, StartAtLine, StartAtVariable, UnknownVariableError, start_at_line
-from whyperf.proof.by_decision import DecisionPlace
+from whyperf.proof.by_decision import DecisionPlace, OfInput
 
 _CHAINS = 4  # that are followed
 _MOST_STARTS = 12  # of which they begin
@@ -81,7 +81,7 @@ def investigate(
     say: Say,
     *,
     again: str,
-    functions: tuple[Proof, ...] | None = None,
+    functions: TriedFunctions | None = None,
 ) -> Verdict:
     """The verdict with origin, proofs and cause; as it was where nothing leads further than it did. `again`: the
     command that investigates these recordings. `functions`: what `investigate_functions` has found already."""
@@ -91,26 +91,27 @@ def investigate(
     if why := why_not_counted(subject, measure):
         return _without_chain(verdict, [why], ())
     if why := why_not_read_only():
-        verdict = replace(verdict, notes=(*verdict.notes, _DEVICES_AT_RISK.format(why=why)))
+        verdict = _with_notes(verdict, _DEVICES_AT_RISK.format(why=why))
     investigated = Investigated(subject, measure, bounds, say, SoFar(bounds.runs))
     if functions is None:
         functions = tried_functions(verdict.suspects, investigated)
-    if is_settled(functions):
-        return with_proofs(verdict, functions)
-    return _without_functions(verdict, investigated, binary_of, again=again, functions=functions)
+    investigated.so_far.forbidden = functions.forbidden
+    if is_settled(functions.proofs):
+        return with_proofs(verdict, functions.proofs)
+    return _without_functions(verdict, investigated, binary_of, again=again, of_functions=functions.proofs)
 
 
 def _without_functions(
-    verdict: Verdict, deciding: Investigated, binary_of: FindBinary, *, again: str, functions: tuple[Proof, ...]
+    verdict: Verdict, deciding: Investigated, binary_of: FindBinary, *, again: str, of_functions: tuple[Proof, ...]
 ) -> Verdict:
-    """By values and decisions: `functions` have settled nothing."""
+    """By values and decisions: functions have settled nothing."""
     subject, bounds, so_far, chains = deciding.subject, deciding.bounds, deciding.so_far, list[FollowedSuspect]()
     of_values = bounds if subject.has_two_builds else bounds.part(_FOR_VALUES)
     investigated = replace(deciding, bounds=of_values, all_time=bounds)
     try:
         known = KnownPrograms(subject.good, subject.bad)
     except WhyperfError as error:
-        return _without_chain(verdict, [error.sentence], functions)
+        return _without_chain(_with_notes(verdict, so_far.forbidden), [error.sentence], of_functions)
     for chain in _chains(beginnings(verdict, binary_of), investigated, known):
         tried = ChainProof(chain.found, investigated).tried()
         chains.append(FollowedSuspect(chain.suspect, chain.found, tuple(tried)))
@@ -119,20 +120,25 @@ def _without_functions(
     best = max(chains, key=lambda one: one.worth, default=None)
     decided: tuple[Proof, ...] = ()
     if not subject.has_two_builds and not (best is not None and best.is_proven):
-        decided = tried_decisions(known.code, deciding, lambda place: _is_about_input(place, deciding, known))
+        decided = tried_decisions(known.code, deciding, lambda place: _of_input(place, deciding, known))
     if is_settled(decided):
         return with_proofs(verdict, decided)
-    if so_far.forbidden:
-        verdict = replace(verdict, notes=(*verdict.notes, so_far.forbidden))
-    of_decisions = [one for one in (so_far.decisions_forced, so_far.decisions_note) if one]
+    verdict = _with_notes(verdict, so_far.forbidden)
+    is_shown = bool(decided) and not (best is not None and is_settled(one.proof for one in best.tried))
+    forced = "" if is_shown else so_far.decisions_forced
+    of_decisions = [one for one in (forced, so_far.decisions_note) if one]
     if so_far.ran_out and not (best is not None and best.is_proven):
         note = _RAN_OUT.format(runs=so_far.runs, again=again, more=_MORE * bounds.runs)
-        verdict = replace(verdict, notes=(*verdict.notes, note))
+        verdict = _with_notes(verdict, note)
     if best is None:
-        return _without_chain(verdict, so_far.dead_ends, (*decided, *functions), of_decisions)
-    verdict = replace(verdict, notes=(*verdict.notes, *of_decisions))
+        return _without_chain(verdict, so_far.dead_ends, (*decided, *of_functions), of_decisions)
+    verdict = _with_notes(verdict, *of_decisions)
     beside = [one.proof for chain in chains if chain is not best for one in chain.tried if one.is_run]
-    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *decided, *functions))
+    return with_cause(verdict, best.suspect, best.found.origin, best.tried, beside=(*beside, *decided, *of_functions))
+
+
+def _with_notes(verdict: Verdict, *notes: str) -> Verdict:
+    return replace(verdict, notes=(*verdict.notes, *filter(None, notes)))
 
 
 def _without_chain(
@@ -141,12 +147,10 @@ def _without_chain(
     """`of_decisions`: sentences on which branches were forced, and which were not."""
     reasons = list(dict.fromkeys(dead_ends))[:_MOST_TOLD] or [_NO_BEGINNING]
     note = " ".join(["No value was forced.", *reasons, *of_decisions])
-    return with_proofs(replace(verdict, notes=(*verdict.notes, note)), proofs)
+    return with_proofs(_with_notes(verdict, note), proofs)
 
 
-def investigate_functions(
-    verdict: Verdict, subject: Subject, bounds: ProofBounds, say: Say
-) -> tuple[Proof, ...] | None:
+def investigate_functions(verdict: Verdict, subject: Subject, bounds: ProofBounds, say: Say) -> TriedFunctions | None:
     """Of two builds: what functions of the good one do in the bad program, which needs no other pass. None where there
     is one build, or nothing to be tried."""
     measure = measure_of(verdict)
@@ -201,16 +205,18 @@ def follow(
     )
 
 
-def _is_about_input(place: DecisionPlace, investigated: Investigated, known: KnownPrograms) -> bool:
-    """Whether what it compares is handed on as it came from outside."""
+def _of_input(place: DecisionPlace, investigated: Investigated, known: KnownPrograms) -> OfInput | None:
+    """What it tests, if that is the input or what is made directly of it."""
     claim, bounds = place.claim, investigated.bounds
     part = replace(bounds.part(_PART), runs=_RUNS_OF_INPUT, deep=False)
     try:
         start = start_at_line(place.jump.module, claim.file, claim.line)
         found = follow(start, investigated.subject, part, investigated.say, known)
     except WhyperfError:  # nothing is known of it
-        return False
-    return bool(found.origin.hops) and hands_on_input(found, 0)
+        return None
+    if not found.origin.hops or not hands_on_input(found, 0):
+        return None
+    return OfInput.MADE if ends_with_made(found) else OfInput.HANDED_ON
 
 
 def _telling_first(

@@ -11,11 +11,12 @@ from typing import Any
 from whyperf.diagnose.origin import ChainEnd, HopKind, Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect
 from whyperf.errors import WhyperfError
+from whyperf.investigation.so_far import TriedFunctions
 from whyperf.investigation.spreading import candidates, gathered_for, own_at, spread_at
 from whyperf.investigation.trials import Investigated
 from whyperf.origin.forcible import ForcibleSite
 from whyperf.origin.search import FoundOrigin
-from whyperf.proof.by_function import no_function, prove_by_functions
+from whyperf.proof.by_function import prove_by_functions
 from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ValueTrial
 from whyperf.proof.judging import NOTHING_GONE
@@ -116,7 +117,7 @@ class ChainProof:
         """Where many values become few: the good run has none that would be right for the bad one's input."""
         places = [one for one in candidates(self.found) if not hands_on_input(self.found, one[0])]
         so_far = self.investigated.so_far
-        if not places or so_far.always_crashes or not so_far.has_room_for_a_trial():
+        if not places or so_far.always_crashes or so_far.forbidden or not so_far.has_room_for_a_trial():
             return
         wanted = [
             SpreadPlace(
@@ -160,7 +161,7 @@ class ChainProof:
             hop.good,
             hop.bad,
             from_outside=is_input,
-            is_made=hops[-1].kind in _MADE,
+            is_made=ends_with_made(self.found),
         )
 
     def _begun(self, candidate: _Candidate) -> _Begun:
@@ -182,14 +183,14 @@ class _Begun:
     trial: ValueTrial
 
 
-def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> tuple[Proof, ...]:
-    """Of two builds: what the good one's functions do in the bad program. Empty where there is one build."""
+def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> TriedFunctions:
+    """Of two builds: what the good one's functions do in the bad program. No proofs where there is one build."""
     trying = investigated.trying_uncounted("putting functions of the good build into the bad one")
     good, bad = investigated.sides
     try:
-        return prove_by_functions(good, bad, suspects, trying)
+        return TriedFunctions(prove_by_functions(good, bad, suspects, trying))
     except SharedFileError as error:
-        return (no_function(bad, investigated.measure, error.sentence),)
+        return TriedFunctions(forbidden=error.sentence)
 
 
 _Candidate = tuple[int, ForcibleSite, Places]
@@ -220,6 +221,11 @@ def hands_on_input(found: FoundOrigin, number: int) -> bool:
     """Handed on as it came from outside: it is the input that differs, not what was made of it."""
     hop, last = found.origin.hops[number], found.origin.hops[-1]
     return found.origin.end is ChainEnd.OUTSIDE and (hop.good, hop.bad) == (last.good, last.bad)
+
+
+def ends_with_made(found: FoundOrigin) -> bool:
+    """Whether the last value is made by the program, if of nothing but the input."""
+    return found.origin.hops[-1].kind in _MADE
 
 
 def _reached_by_both(found: FoundOrigin, number: int, first: _Candidate | None) -> _Candidate | None:

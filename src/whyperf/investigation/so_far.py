@@ -16,6 +16,15 @@ _LEAST_OF_A_TRIAL = 5
 _OWN_KINDS = 3  # of the five kinds of runs, those that no other trial makes
 
 
+@dataclass(frozen=True)
+class TriedFunctions:
+    """Of two builds: what functions of the good one do in the bad program."""
+
+    proofs: tuple[Proof, ...] = ()
+    forbidden: str = ""
+    """Why nothing may be forced at all, if so: a sentence."""
+
+
 @dataclass
 class SoFar:
     most_runs: int = MOST_RUNS

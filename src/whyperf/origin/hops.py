@@ -19,6 +19,25 @@ _DECLARED_TYPE = re.compile(r"^(?:[A-Za-z_][\w:<>]*(?:\s+|\s*[*&]+\s*))+(?=[A-Za
 _RETURN = re.compile(r"^return\b|^(?!if\b|else\b|for\b|while\b|switch\b).*\)[^(){}]*\{\s*return\b[^;{}]*;\s*\}$")
 """The line, or all of the function that the line holds."""
 _PARAMETER = re.compile(r"\w.*[\s*&](\w+)(?:\[\])?")
+_TAGS = {"class", "const", "enum", "register", "restrict", "struct", "typename", "union", "volatile"}
+"""Words before a type, which is not there yet where only they are."""
+_TYPES = frozenset(
+    [
+        "_Bool",
+        "auto",
+        "bool",
+        "char",
+        "double",
+        "float",
+        "int",
+        "long",
+        "short",
+        "signed",
+        "unsigned",
+        "void",
+        "wchar_t",
+    ]
+)
 _COUNTED = {HopKind.ENTERED: "is called", HopKind.STORED: "is written"}
 _DEEP = " A run under Valgrind shows that this is what was read."
 _SAYS_NOTHING = ("{", "}", "};", "} else {")
@@ -179,10 +198,14 @@ def _what(step: TrailStep, source: str, place: SourcePlace) -> str:
 
 
 def _only_parameter(source: str, function: str) -> str:
-    """Of a line that is the function's head; empty: it is not, or has another number of parameters."""
+    """Of a line that is the function's head; empty: it is not, or has another number of parameters,
+    or one without a name."""
     head = re.search(rf"\b{re.escape(function.rpartition('::')[2])}\s*\(([^(),]*)\)\s*\{{?$", _without_comment(source))
     parameter = _PARAMETER.fullmatch(head[1].strip()) if head else None
-    return parameter[1] if parameter else ""
+    if parameter is None or parameter[1] in _TAGS | _TYPES:
+        return ""
+    words = re.findall(r"\w+", parameter[0][: parameter.start(1)])
+    return "" if _TAGS.issuperset(words) else parameter[1]
 
 
 def statement(source: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.collect.dependences.last_writers import last_writers
@@ -35,6 +35,8 @@ _MOST_STARTS = 3
 _MORE = 1.1
 """From what ratio on a place is passed more often."""
 _MOST_STEPS = 40
+_NOT_SEEN = "No difference was found among the values that were seen."
+_TOO_FEW = "Too few of its values differ to follow them."
 _RUNS_MORE = Stop(ChainEnd.NOT_FOLLOWED, "Why it runs more often was not found.")
 
 
@@ -236,15 +238,18 @@ def _by_counts(trail: Trail, points: list[StartingPoint], targets: Targets) -> S
         return Stop(ChainEnd.NOT_FOLLOWED, f"Not followed: {error}.")
     compared = compared_at(trail, point)
     if compared.bad.total <= _MORE * compared.good.total or not compared.are_complete:
-        return _no_difference(compared)
+        return _no_difference(compared, [compared_at(trail, one) for one in points])
     address = point.definition.address
     trail.add(TrailStep(HopKind.VARIABLE, point.here.at(address), compared, "", counts=True))
     return walk_back(trail, AskControl(point.here, address, _RUNS_MORE), targets)
 
 
-def _no_difference(compared: ComparedValues) -> Stop:
+def _no_difference(compared: ComparedValues, everywhere: Sequence[ComparedValues]) -> Stop:
+    """`everywhere`: at all places of the start."""
     if not compared.is_known:
         return Stop(ChainEnd.NOT_FOLLOWED, "Its values in good runs are not known.")
+    if not all(one.are_the_same for one in everywhere):
+        return Stop(ChainEnd.NOT_FOLLOWED, _NOT_SEEN if not all(one.are_all_seen for one in everywhere) else _TOO_FEW)
     return Stop(ChainEnd.NO_DIFFERENCE, "Its values are the same in good and bad runs.")
 
 

@@ -140,10 +140,20 @@ class ComparedValues:
         sides = (self.good, self.bad)
         if self.bad.is_text or self.gathers or not all(one.is_range for one in sides):
             return False
-        if all(one.complete and len(one.values) == one.total for one in sides):
+        if self.are_all_seen:
             return False
         good, bad = (numbers_of(one, self.size) for one in sides)
         return _overlap(good, bad) > _MOST
+
+    @property
+    def are_all_seen(self) -> bool:
+        """Whether the value of every time is known."""
+        return all(one.complete and len(one.values) == one.total for one in (self.good, self.bad))
+
+    @property
+    def are_the_same(self) -> bool:
+        """Whether that is certain: values that were not seen may be others."""
+        return self.are_all_seen and _apart(self.good.histogram, self.bad.histogram) == 0
 
     @property
     def are_complete(self) -> bool:

@@ -56,6 +56,13 @@ class DecisionPlace:
         return ObservedSite(self.jump.module, self.jump.address, decided=Decided(ways.get(kind)))
 
 
+class OfInput(Enum):
+    """What a decision about the input itself tests."""
+
+    HANDED_ON = "handed-on"  # a value as it came from outside
+    MADE = "made"  # what the program makes of it
+
+
 class OutOf(Enum):
     """Why decisions are left untried."""
 
@@ -77,7 +84,7 @@ def prove_decision(
     places: Sequence[DecisionPlace],
     trying: Trying = Trying(),  # noqa: B008 (frozen)
     *,
-    is_input: Callable[[DecisionPlace], bool] = lambda _place: False,
+    of_input: Callable[[DecisionPlace], OfInput | None] = lambda _place: None,
     most_looks: int,
     usual: UsualRuns | None = None,
     on_untried: Callable[[OutOf], None] = lambda _of: None,
@@ -102,16 +109,17 @@ def prove_decision(
         return ()
     if crashes := always_crashes(rounds.runs):
         raise WhyperfError(f"No branch was forced: {crashes_anyway(crashes, 'the program')}.")
-    inputs = list[int]()
-    while (first := looking.next_that_removes()) is not None and is_input(places[first]):
-        inputs.append(first)
+    inputs = dict[int, OfInput]()
+    while (first := looking.next_that_removes()) is not None and (tested := of_input(places[first])) is not None:
+        inputs[first] = tested
     if looking.out_of is not None:
         on_untried(looking.out_of)
     if first is None and not inputs:
         few = looking.out_of is None and len(looking.other_work) <= _MOST_TOLD
         return tuple(looking.other_work) if few else ()
-    chosen.append(places[inputs[0] if first is None else first])
-    claim = replace(chosen[0].claim, from_outside=first is None)
+    best = next(iter(inputs)) if first is None else first
+    chosen.append(places[best])
+    claim = replace(chosen[0].claim, from_outside=first is None, is_made=inputs.get(best) is OfInput.MADE)
     try:
         judgement = _if_checked(rounds.judged(from_outside=claim.from_outside), rounds.runs[TrialKind.BAD])
     except NotPutError as error:

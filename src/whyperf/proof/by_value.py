@@ -11,7 +11,17 @@ from whyperf.collect.observation.recorder import MOST_ROOM
 from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
 from whyperf.proof.places import ForcedPlace, why_not_forced
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, UsualRuns, not_testable, proof_of
+from whyperf.proof.rounds import (
+    ONCE,
+    NotPutError,
+    ProofRounds,
+    ProofSide,
+    Put,
+    Trying,
+    UsualRuns,
+    not_testable,
+    proof_of,
+)
 from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, sentence_of, was_not_forced
 from whyperf.proof.trial import TrialKind
 
@@ -20,7 +30,6 @@ _LOOKS = 2  # at each side: what differs between runs of one side has no order
 _MOST_TOGETHER = MOST_ROOM // MOST_IN_ORDER  # places whose values can all be recorded in one run
 Look = Callable[[TrialKind, Sequence[ObservedSite], ObservationLimits], Observed]
 _LIMITS = ObservationLimits(records=MOST_IN_ORDER, traps=MOST_IN_ORDER + 1)
-_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 
 def prove_value(
@@ -145,7 +154,7 @@ class ValueTrial:
         """A site that is forced by a jump counts no hits: one good run that is only watched tells."""
         if self._is_reached is None:
             put = Put([place.watched(TrialKind.GOOD) for place in self._places if place.has_reverse])
-            seen = self._rounds.observed(TrialKind.GOOD, put, _ONCE)
+            seen = self._rounds.observed(TrialKind.GOOD, put, ONCE)
             self._is_reached = any(seen.hits) or not all(seen.placed)
         return self._is_reached
 

@@ -31,6 +31,8 @@ _BY_US = ("driver", "for")
 _PATIENCE, _LEAST_PATIENCE_S = 6.0, 10.0
 _CLOCK_STEP_NS = 20_000_000  # files are stamped by a coarser clock
 _BETWEEN, _OLD = ":", "old"  # digests; of a file that is left from an earlier run
+ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
+"""Tells whether a place is passed at all."""
 UsualRuns = dict[TrialKind, list[TrialRun]]
 """Good and bad runs as they are, which all trials of a kind compare with."""
 
@@ -297,6 +299,7 @@ def proof_of(claim: ProofClaim, judgement: ProofJudgement, runs: int, measure: s
         runs=runs,
         measure=measure,
         sentence=sentence,
+        is_part=claim.is_part,
     )
 
 

@@ -11,9 +11,19 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from whyperf.collect.observation.sites import ObservationLimits, ObservedSite
+from whyperf.collect.observation.sites import ObservedSite
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.rounds import NotPutError, ProofRounds, ProofSide, Put, Trying, not_testable, proof_of, usual_runs
+from whyperf.proof.rounds import (
+    ONCE,
+    NotPutError,
+    ProofRounds,
+    ProofSide,
+    Put,
+    Trying,
+    not_testable,
+    proof_of,
+    usual_runs,
+)
 from whyperf.proof.sentences import ProofClaim, sentence_of
 from whyperf.proof.trial import RunEnding, TrialKind, TrialRun, excess, middle
 
@@ -23,7 +33,6 @@ _UNCLEAR = (0.25, 0.75)  # a share in one run that another run must confirm
 _MOST_TOGETHER = 8  # changes that are shown to matter only together
 
 _MOST_FAILED = 12  # parts of the changes with which the program does not run
-_ONCE = ObservationLimits(records=1, traps=1, hits_again=0)
 
 _Change = TypeVar("_Change", bound=Hashable)
 PutIn = Callable[[TrialKind, Sequence[_Change]], Put]
@@ -70,12 +79,12 @@ class Search(Generic[_Change]):
 
     def is_passed(self, sites: Sequence[ObservedSite]) -> list[bool]:
         """Of each site, whether a bad run passes it, or that cannot be seen."""
-        seen = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE)
+        seen = self._rounds.observed(TrialKind.BAD, Put(sites), ONCE)
         return [hits > 0 or not placed for hits, placed in zip(seen.hits, seen.placed, strict=True)]
 
     def first_passed(self, sites: Sequence[ObservedSite]) -> int | None:
         """Which of the sites a bad run passes first; None: none that can be seen."""
-        records = self._rounds.observed(TrialKind.BAD, Put(sites), _ONCE).records
+        records = self._rounds.observed(TrialKind.BAD, Put(sites), ONCE).records
         return int(records["site"][0]) if len(records) else None
 
     def untestable(self, claim: ProofClaim, why: str) -> Proof:

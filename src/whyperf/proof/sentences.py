@@ -203,13 +203,16 @@ def sentence_of(claim: ProofClaim, judgement: ProofJudgement, measure: str) -> s
 
 
 def _why_trigger(claim: ProofClaim, judgement: ProofJudgement) -> str:
+    is_decision = claim.means is ProofMeans.DECISION
     is_handed_on = claim.from_outside and not claim.is_made
-    if is_handed_on and claim.means is not ProofMeans.DECISION:
+    if is_handed_on and not is_decision:
         return "it comes straight from outside: this is the input that differs, not the mistake"
     if is_handed_on:
         return f"its condition tests a value that comes straight from outside, {_PERHAPS_ASKED}"
     if judgement.becomes_good:
         return f"with it, the program's output becomes the good run's, {_PERHAPS_ASKED}"
+    if is_decision:
+        return f"its condition tests a value that is made directly from the input, {_PERHAPS_ASKED}"
     return f"it is made directly from the input, {_PERHAPS_ASKED}"
 
 

@@ -84,15 +84,18 @@ def _clause(sentence: str) -> str:
 
 def _goes_back(suspect: Suspect, said: str) -> str:
     """Who set what decides, where that was followed back and is not what was said already: what is proven is the
-    reason; without a proof, ranges on both sides say nothing."""
-    origin, proven = suspect.origin, next((one for one in suspect.proofs if one.is_settled), None)
+    reason, unless it has no name; without a proof, ranges on both sides say nothing."""
+    origin = suspect.origin
+    proven = next((one for one in suspect.proofs if one.is_settled and not one.is_part), None)
     turned = None if origin is None or origin.turn is None else origin.hops[origin.turn]
     place = proven or turned
     if origin is None or place is None:
         return ""
     if f"`{place.what}`" in said and f"`{place.function}`" in said:
         return ""
-    set_there = f"`{place.what}` in `{place.function}` is {place.bad}, was {place.good}"
+    set_there, values = f"`{place.what}` in `{place.function}`", f"{place.bad}, was {place.good}"
     if proven is not None:
-        return f", because {set_there}"
-    return "" if _RANGE.fullmatch(place.bad) and _RANGE.fullmatch(place.good) else f"; where it comes from, {set_there}"
+        return f", because {set_there} is {values}"
+    if _RANGE.fullmatch(place.bad) and _RANGE.fullmatch(place.good):
+        return ""
+    return f"; this goes back to {set_there}, which is {values}"

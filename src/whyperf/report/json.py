@@ -178,6 +178,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "what": proof.what,
         "good": proof.good,
         "bad": proof.bad,
+        "is_part": proof.is_part,
         "removed": _share(proof.removed),
         "sham": _share(proof.sham),
         "reverse": _share(proof.reverse),

@@ -73,11 +73,12 @@ def kept_verdict(folder: Path, recordings: Sides, *, max_rows: int) -> Verdict |
         return None
     try:
         kept = read_plain(plain["verdict"])
-    except ValueError:  # a misfit, or a number that points at nothing
+        command = _moved(kept.verdict.next_command, kept.folder, str(folder))
+    except ValueError:  # a misfit, a number that points at nothing, or quotes without an end
         raise damaged(folder / COMPARED) from None
     if kept.whyperf != __version__ or kept.manifests != _manifests(recordings, max_rows):
         return None
-    return replace(kept.verdict, next_command=_moved(kept.verdict.next_command, kept.folder, str(folder)))
+    return replace(kept.verdict, next_command=command)
 
 
 def _manifests(recordings: Sides, max_rows: int) -> tuple[int, ...]:
@@ -108,7 +109,7 @@ def as_plain(kept: KeptVerdict) -> dict[str, Any]:
 def read_plain(plain: dict[str, Any]) -> KeptVerdict:
     """ValueError where it is none."""
     kept = from_plain(KeptVerdict, plain)  # whose details are only what all engines have
-    said = [suspect["evidence"] for suspect in plain["verdict"]["suspects"]]
+    said = [suspect.get("evidence", []) for suspect in plain["verdict"]["suspects"]]  # which has a default
     suspects = tuple(
         replace(suspect, evidence=tuple(_with_detail(*one) for one in zip(suspect.evidence, evidence, strict=True)))
         for suspect, evidence in zip(kept.verdict.suspects, said, strict=True)

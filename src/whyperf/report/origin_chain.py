@@ -46,8 +46,9 @@ def origin_chain(suspect: Suspect, width: int, glyphs: Glyphs) -> Iterator[Text]
 
 def _chain(origin: Origin, width: int, glyphs: Glyphs) -> Iterator[Text]:
     if origin.hops:
-        runs = f"{origin.runs} {'run' if origin.runs == 1 else 'runs'}{' of one command' if origin.is_alone else ''}"
-        yield Text(f"{_INDENT}Where it comes from", "bold").append(f" ({runs})", "dim")
+        runs = f" ({origin.runs} {'run' if origin.runs == 1 else 'runs'}{' of one command' if origin.is_alone else ''})"
+        # None of its own where other chains have seen all of it.
+        yield Text(f"{_INDENT}Where it comes from", "bold").append(runs if origin.runs else "", "dim")
         yield from _hops(origin, width, glyphs)
     yield from _wrapped(origin.sentence, width, "")
 

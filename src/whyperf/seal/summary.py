@@ -135,6 +135,7 @@ def _losses(evidence: RawEvidence, notes: tuple[str, ...]) -> Losses:
         frees_lost=count("frees_lost"),
         threads_without_faults=count("threads_without_faults"),
         modules_not_patched=count("modules_not_patched"),
+        threads_limited=count("threads_limited"),
         notes=(*_said_notes(evidence), *notes, *_own_notes(evidence)),
     )
 
@@ -160,8 +161,9 @@ def _with_unsampled(losses: Losses, evidence: RawEvidence, window: Window, total
     missing = unsampled_cpu_s(time)
     if not missing:
         return losses
-    why = why_unsampled(time, unfollowed=bool(losses.unfollowed))
-    return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, why))
+    limited_s = losses.threads_limited * totals.wall_s  # none of them computes longer than the run lasts
+    why = why_unsampled(time, unfollowed=bool(losses.unfollowed), limited_s=limited_s)
+    return replace(losses, unsampled_cpu_s=missing, notes=(*losses.notes, *filter(None, (why,))))
 
 
 def _damaged_trace(evidence: RawEvidence) -> int:

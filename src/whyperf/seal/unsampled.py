@@ -68,7 +68,10 @@ def explained_s(time: CpuTime) -> float:
     return chance + edges + ticks + _SHARE * time.cpu_s
 
 
-def why_unsampled(time: CpuTime, *, unfollowed: bool) -> str:
+def why_unsampled(time: CpuTime, *, unfollowed: bool, limited_s: float = 0.0) -> str:
+    """Empty where `limited_s` explains it: what threads may have used that are said to be sampled in part."""
+    if time.missing_s <= limited_s:
+        return ""
     said = f"{time.missing_s:.2f} s of {time.cpu_s:.2f} s CPU time have no samples"
     if unfollowed:
         return f"{said}: programs that were not followed."

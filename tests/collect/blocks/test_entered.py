@@ -20,7 +20,7 @@ from tests.collect.dependences.single_step import steps
 from tests.collect.observation.device_files import needs_root
 from tests.collect.observation.programs import IS_ARM, compiled, functions, instructions
 from whyperf.collect.blocks import run
-from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, run_noting_blocks
+from whyperf.collect.blocks.run import EnteredBlocks, ModuleBlocks, check_branches, run_noting_blocks
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.loaded_files import LoadedFile
 from whyperf.collect.target.module_layers import origin_of
@@ -85,6 +85,14 @@ def first_entered(seen: EnteredBlocks, binary: Path) -> dict[int, int]:
 @pytest.fixture(scope="module")
 def choices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("choices"), _CHOICES, "-no-pie", name="choices")
+
+
+def test_a_shell_that_starts_the_program_has_no_branches_to_compare(choices: Path) -> None:
+    environment = dict(os.environ)
+    program = find_program(["/bin/sh", "-c", f"cd /; exec {choices} abc"], environment)
+    with pytest.raises(WhyperfError, match="has source lines, so no branch could be compared; programs that it starts"):
+        check_branches(program, environment)
+    check_branches(find_program([str(choices), "abc"], environment), environment)
 
 
 def stepped(binary: Path, words: list[str]) -> list[int]:

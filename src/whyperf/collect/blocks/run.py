@@ -30,6 +30,10 @@ LIBRARY = Path(_session.__file__).parent / "libwhyperf_blocks.so"
 _PLANS = "blocks-5"
 _NOTED = ("program", "library")
 """Not the C library, wherever it lies: it starts threads and programs with all signals blocked. Nor what we preload."""
+_NO_BRANCHES = (
+    "No function of {path} or of its own libraries has source lines, so no branch could be compared; programs that it "
+    "starts are not looked at."
+)
 _BY_TRAP = "{path} ended by SIGTRAP: perhaps it blocks or handles that signal by system calls of its own."
 
 
@@ -71,6 +75,12 @@ class EnteredBlocks:
     """As far as is known, every file was looked at in every process until it ended."""
     failure: WhyperfError | None = None
     """Why the program did not get its whole load."""
+
+
+def check_branches(program: Program, environment: Mapping[str, str]) -> None:
+    """WhyperfError where a run would note nothing, as of a shell that starts the program."""
+    if not any(len(plan.patches) for _, plan in _planned(program, environment)):
+        raise WhyperfError(_NO_BRANCHES.format(path=program.path))
 
 
 def run_noting_blocks(

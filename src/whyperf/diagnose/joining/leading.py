@@ -120,8 +120,9 @@ def _paying(payer: Suspect, decides: Suspect, left: float) -> Suspect:
 def _with_rest(suspect: Suspect, left: float) -> str:
     if suspect.why.startswith(_TAKEN_ALONE):
         return suspect.why
-    rest = f"all but {percent(left)} of the excess" if left else "all of the excess"
-    return f"{_alone(suspect)} Suspects before it answer for {rest}."
+    but = percent(left)
+    rest = {"0%": "all", "0.0%": "nearly all"}.get(but, f"all but {but}")
+    return f"{_alone(suspect)} Suspects before it answer for {rest} of the excess."
 
 
 def _alone(suspect: Suspect) -> str:

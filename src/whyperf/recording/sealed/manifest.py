@@ -118,6 +118,7 @@ class Losses:
     frees_lost: int = 0  # of recorded allocations: they seem to live on
     threads_without_faults: int = 0  # with --memory: their page faults could not be sampled
     modules_not_patched: int = 0  # the program's own allocator in them was not sampled, though it was asked for
+    threads_limited: int = 0  # sampled only until the program limited queued signals
     notes: tuple[str, ...] = ()
 
 
