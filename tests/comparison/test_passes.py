@@ -106,6 +106,13 @@ def test_as_many_pairs_again_fit_into_as_long_again() -> None:
     assert not fits(seconds_of(Pass.PROOF, first_s / 3, 3), first_s)
 
 
+def test_a_proof_fits_after_counting_where_a_run_takes_four_seconds() -> None:
+    pair_s = 2 * 4.0
+    left_s = SHORTEST_BUDGET_S - seconds_of(Pass.COUNTS, pair_s, 3)
+    assert fits(seconds_of(Pass.PROOF, pair_s, 3), left_s)
+    assert not fits(seconds_of(Pass.PROOF, 2 * pair_s, 3), left_s)
+
+
 @pytest.mark.parametrize(
     ("added_s", "left_s", "pairs"), [(10.0, 60.0, 3), (0.1, 60.0, 9), (0.1, 12.0, 6), (0.1, 1.0, 3), (0.001, 600.0, 20)]
 )

@@ -61,6 +61,14 @@ def test_the_cause_is_followed_and_proven(whyperf: Whyperf, program: Path, tmp_p
     assert [hop["function"] for hop in hops][-1] == "main"
 
 
+def test_short_runs_are_proven_unasked(whyperf: Whyperf, program: Path) -> None:
+    sides = (f"{program} 1365", f"{program} 4096")
+    done = whyperf("compare", "--runs", "2", *sides, "-o", "both", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    cause = json.loads(done.stdout)["suspects"][0]
+    assert (cause["function"], [proof["finding"] for proof in cause["proofs"]]) == ("size_window", ["proven"])
+
+
 def test_a_decision_that_only_bad_runs_make_is_proven(
     whyperf: Whyperf, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

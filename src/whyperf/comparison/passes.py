@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SHORTEST_BUDGET_S = 60.0  # below it no proof would fit, not even of programs that run for seconds
 _OFF = 1.1
-_PROOF_PAIRS = 14.0  # a chain of some hops, and three runs of each of the five kinds
+_PROOF_PAIRS = 5.0  # following and proving took ten runs in the middle of 97 cases (`python -m bench.proven_totals`)
 _LOOKS_HZ = 100.0  # at a thread that waits, on a busy machine; a quiet one has up to 200
 _LOOKS_NEEDED = 45.0  # half as many again as name functions: the next runs differ
 _MOST_PAIRS = 20
