@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from tests.seal.test_damage import record_something
 from tests.seal.test_memory import SYMBOLS, introduced, say
 
 from bench.fuzz.running import THEN, run_here
-from whyperf.collect.counts.counter_files import SUFFIX
+from whyperf.collect.counts import counter_files
 from whyperf.collect.counts.raw import COUNTERS, PLANS
 from whyperf.collect.tracer.facts import FollowedProcess, KernelCode
 from whyperf.collect.tracer.traced import (
@@ -38,6 +37,7 @@ from whyperf.collect.tracer.traced import (
     TracedProcess,
     TracedThread,
 )
+from whyperf.debuginfo.probes.plan_cache import load_plan
 from whyperf.diagnose.verdict import Verdict
 from whyperf.recording.raw_log.ringrecords import MemoryEvent
 from whyperf.recording.safe_files.limits import MOST_ROWS
@@ -187,15 +187,29 @@ int main(void) { return middle(3) + pointer(4) > 100; }
 
 
 def _raw_counts(folder: Path) -> None:
-    """Plans and counters of a real program."""
+    """The plan of a real program, and counters as it would leave them."""
     open_one = OpenRecording(folder / "bad")
     (open_one.raw / COUNTERS).mkdir()
     with counting_machine() as machine:
         program = machine.compiled(_COUNTED)
-        machine.counted(program)
-        for file in machine.folder.glob(f"out-*/*{SUFFIX}"):
-            subprocess.run(["cp", "--sparse=always", file, open_one.raw / COUNTERS / f"7{SUFFIX}"], check=True)
         shutil.copytree(machine.plans, open_one.raw / PLANS)
+        (build_id,) = (file.stem for file in machine.plans.iterdir())
+        plan = load_plan(machine.plans, build_id)
+        assert plan is not None
+        header = counter_files._HEADER.pack(
+            *(counter_files._MAGIC, counter_files._VERSION, 0, 7, 1, 150, counter_files._BLOCK_BYTES, 1, 1, 0, 0, 0)
+        )
+        row = counter_files._ROW.pack(
+            *(bytes.fromhex(build_id), len(build_id) // 2, 0, plan.counters, 64, plan.checksum, 0x5000),
+            str(program).encode(),
+        )
+        counts = np.arange(1, plan.counters + 1, dtype="<u8").tobytes()
+        with (open_one.raw / COUNTERS / f"7{counter_files.SUFFIX}").open("wb") as file:
+            places = (0, counter_files._HEADER_BYTES, counter_files._BLOCKS_FROM + 64)
+            for at, content in zip(places, (header, row, counts), strict=True):
+                file.seek(at)
+                file.write(content)
+            file.truncate(counter_files._BLOCKS_FROM + counter_files._BLOCK_BYTES)
     open_one.stop()
 
 
