@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from tests.report import verdicts
 from tests.revisions.conftest import History
 from whyperf.collect.setup.lifecycle import Lifecycle
+from whyperf.collect.target.program import Program
 from whyperf.diagnose.origin import Proof, ProofFinding, ProofMeans
 from whyperf.diagnose.verdict import Suspect, Symptom, Verdict, VerdictKind
 from whyperf.investigation.subject import Subject
 from whyperf.proof.rounds import Trying
+from whyperf.revisions import investigating
 from whyperf.revisions.checkout import built
 from whyperf.revisions.command import program_in
 from whyperf.revisions.edits import Edit, edited, made, taken_back
@@ -121,6 +126,39 @@ def test_a_verdict_gets_the_proof(compared: ComparedCommits) -> None:
         (_verdict(), Rebuilding("make", (), now - 1, _Quiet())),
     ):
         assert investigate_hunks(given, compared, subject, rebuilding) is given
+
+
+@pytest.mark.parametrize(
+    ("finding", "function", "first", "told"),
+    [
+        (ProofFinding.SUPPORTED, "rounds_of", "rounds_of", 1),
+        (ProofFinding.SUPPORTED, "", "look_up", 1),
+        (ProofFinding.NOT_TESTABLE, "rounds_of", "look_up", 1),
+    ],
+)
+def test_a_hunk_that_is_not_proven_is_told(
+    finding: ProofFinding, function: str, first: str, told: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hunk = next(proof for one in verdicts.proven().suspects for proof in one.proofs)
+    hunk = replace(hunk, finding=finding, function=function, means=ProofMeans.HUNK)
+    monkeypatch.setattr(investigating, "prove_by_hunks", lambda *_: (hunk,))
+
+    program = Program("./tool", ("./tool",))
+    subject = Subject(program, program, (Lifecycle(), Lifecycle()), {})
+
+    def judged(verdict: Verdict) -> Verdict:
+        rebuilding = Rebuilding("make", (), time.monotonic() + 100, _Quiet())
+        return investigate_hunks(verdict, cast(ComparedCommits, None), subject, rebuilding)
+
+    suspects = judged(_verdict()).suspects
+    assert (suspects[0].function, [len(one.proofs) for one in suspects]) == (first, [told, *[0] * (len(suspects) - 1)])
+    # AND where nobody is suspected, its function is named, or a note says it
+    alone = judged(replace(_verdict(), suspects=()))
+    named = [one.function for one in alone.suspects]
+    assert named == ["rounds_of"] if first == "rounds_of" else alone.notes == (hunk.sentence,)
+    # AND what is supported already stays first
+    known = replace(hunk, finding=ProofFinding.SUPPORTED, function="look_up")
+    assert judged(_verdict(known)).suspects[0].function == "look_up"
 
 
 DIFF = """\

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from whyperf.comparison.progress import Steps
-from whyperf.diagnose.origin import ProofFinding
+from whyperf.diagnose.origin import Proof, ProofFinding
 from whyperf.diagnose.verdict import Verdict, VerdictKind
 from whyperf.engines.recording_protocol import Recorded
 from whyperf.investigation.cause import with_proofs
@@ -54,11 +54,16 @@ def investigate_hunks(verdict: Verdict, compared: ComparedCommits, subject: Subj
         found = prove_by_hunks(compared, verdict.suspects, declarations(rebuilding.bad), building, trying)
     except SharedFileError:  # trials of functions have said so
         return verdict
-    proven = [one for one in found if one.finding is ProofFinding.PROVEN]
-    if not proven or not verdict.suspects:
-        return verdict
-    if proven[0].function:
-        return with_proofs(verdict, proven)
-    # Between functions: a macro, a type, an initial value. Who pays for it stays first.
+    return _with_hunk(verdict, found[0]) if found else verdict
+
+
+def _with_hunk(verdict: Verdict, hunk: Proof) -> Verdict:
+    """With its function first if it is proven, or supported where nothing else is. What is between functions, such as a
+    macro, a type or an initial value, leaves first who pays for it."""
+    settled = [one for suspect in verdict.suspects for one in suspect.proofs if one.is_settled]
+    if hunk.function and (hunk.finding is ProofFinding.PROVEN or (hunk.is_settled and not settled)):
+        return with_proofs(verdict, (hunk,))
+    if not verdict.suspects:
+        return replace(verdict, notes=(*verdict.notes, hunk.sentence))
     payer, *others = verdict.suspects
-    return replace(verdict, suspects=(replace(payer, proofs=(*payer.proofs, *proven)), *others))
+    return replace(verdict, suspects=(replace(payer, proofs=(*payer.proofs, hunk)), *others))
