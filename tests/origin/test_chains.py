@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
 import subprocess
 from pathlib import Path
@@ -61,6 +62,28 @@ def test_the_maker_of_a_loops_bound_is_found(build: Build, way: str, function: s
     assert (turned.function, turned.line) == (function, line_of("ways.c", text)), origin
     assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
     assert origin.runs <= 20 and 3 <= len(origin.hops) <= 8
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="rep movs is an instruction of x86-64")
+@pytest.mark.parametrize("strategy", ["rep_byte", "rep_8byte"])
+@pytest.mark.parametrize(
+    ("way", "function", "text"), [("copy", "decide", "// the number"), ("fill", "level_of", "// the level")]
+)
+def test_single_instructions_that_copy_and_fill_memory(
+    build: Build, strategy: str, way: str, function: str, text: str
+) -> None:
+    # GIVEN `rep movs` and `rep stos`, in whose middle a watchpoint stops
+    program = build("strings.c", f"-mstringop-strategy={strategy}")
+    code = subprocess.run(["objdump", "-d", str(program)], capture_output=True, text=True, check=True).stdout
+    assert "rep movs" in code and "rep stos" in code
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way, "0"], [way, "1"]).origin
+    # THEN the way leads through them to the line that made the number
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == (function, line_of("strings.c", text)), origin
+    written = next(hop for hop in origin.hops if hop.kind is HopKind.STORED)
+    text = "// copied" if way == "copy" else "// filled"
+    assert (written.function, written.line) == (way, line_of("strings.c", text)), origin
+    assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
 
 
 def test_an_origin_says_what_was_not_observed(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from whyperf.origin.evidence import Looked, Targets, WatchedWrites
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer, WriterUnknown
+from whyperf.origin.string_stores import is_in_the_middle
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
@@ -274,7 +275,7 @@ def _last_of(
         reads, seen = reads[stores == commonest], seen[stores == commonest]
     something_else = None
     for number, row in enumerate(seen.tolist()):
-        found = _instruction(trail, side, int(writes["address"][row]))
+        found = _instruction(trail, side, writes[row], address)
         if found is None:
             continue
         writer = Writer(found, writes["registers"][row], address, _bias(trail, side, found))
@@ -284,14 +285,16 @@ def _last_of(
     return something_else
 
 
-def _instruction(trail: Trail, side: BuildSide, address: int) -> CodeAddress | None:
+def _instruction(trail: Trail, side: BuildSide, write: np.void, written: int) -> CodeAddress | None:
     """The store; some machines stop behind it."""
     modules = trail.evidence.modules[side]
-    found = trail.code.locate(side, modules, address)
+    found = trail.code.locate(side, modules, int(write["address"]))
     if found is None:
         return None
     slicer = found.slicer
     if slicer is None or not slicer.function.machine.watches_stop_behind:
+        return found
+    if is_in_the_middle(slicer.function, found.address, write["registers"], written):
         return found
     before = slicer.function.ending_at(found.address)
     return found if before is None else CodeAddress(found.module, before.address)

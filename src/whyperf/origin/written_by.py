@@ -13,6 +13,7 @@ from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector, half_stored
 from whyperf.origin.made_of import CONSTANT, IN_A_LOOP, constant, made_from_before, made_of_itself
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.string_stores import copied_by_string, string_store
 from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
 
@@ -125,7 +126,8 @@ def stored(
     general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
     register = general[0].location if len(general) == 1 and not store.reads_memory else None
     half = half_stored(read, here, store, writers)
-    if trail.is_alone and half is None:
+    is_string = string_store(here.slicer.function, store.address) is not None  # what is looked at is its first step
+    if trail.is_alone and half is None and not is_string:
         trail.look([(here, store)], "looking at what is written")
         written = narrowed(trail.result(here, store), read.compared)
         read = replace(read, compared=written) if len(written.bad.values) else read
@@ -136,6 +138,8 @@ def stored(
     trail.asked.add(("stored", here.module.path, store.address))
     if half is not None:
         return half
+    if (copied := copied_by_string(read, here, store, writers)) is not None:
+        return copied
     if any(one.location >= VECTOR for one in store.inputs):
         return copied_by_vector(trail, read, here, store, writers)
     return _made_for(trail, read, here, store, general)
