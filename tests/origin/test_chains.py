@@ -154,10 +154,31 @@ def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -
     bad.write_text("30000\n")
     start = start_at_variable(program, "spin", "rounds")
     origin = _search(start, program, ["file", str(good)], ["file", str(bad)]).origin
-    assert (
-        origin.end is ChainEnd.OUTSIDE and origin.sentence == "fgets() in read_configuration() reads it from outside."
-    )
+    # THEN by its name, although nothing of it is in the program's memory when the line is read
+    assert origin.end is ChainEnd.OUTSIDE
+    assert origin.sentence == f"fgets() in read_configuration() reads it from `{bad}`, was `{good}`."
     assert (origin.hops[-1].function, origin.hops[-1].line) == ("read_configuration", line_of("ways.c", "// the file"))
+
+
+@pytest.mark.parametrize(
+    ("way", "good", "bad", "function"),
+    [
+        ("read", b"100\n", b"30000\n", "read() in by_read()"),
+        ("fread", b"d\0\0\0", b"0u\0\0", "fread() in by_fread()"),
+        ("getc", b"\1", b"\xff", "fgetc()"),
+    ],
+)
+def test_of_several_files_the_one_is_named_that_differs(
+    build: Build, tmp_path: Path, way: str, good: bytes, bad: bytes, function: str
+) -> None:
+    program = build("files.c")
+    files = [tmp_path / name for name in ("other.conf", "good.conf", "slow.conf")]
+    for file, content in zip(files, (good, good, bad), strict=True):
+        file.write_bytes(content)
+    other, usual, slow = map(str, files)
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way, other, usual], [way, other, slow])
+    assert origin.origin.end is ChainEnd.OUTSIDE
+    assert origin.origin.sentence == f"{function} reads it from `{slow}`, was `{usual}`."
 
 
 def test_a_write_that_no_longer_happens_is_followed(build: Build) -> None:

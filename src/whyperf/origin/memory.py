@@ -18,7 +18,7 @@ from whyperf.collect.observation.sites import RECORD, Rows, Watch
 from whyperf.debuginfo.slices.definitions import Definition
 from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.command_line import is_start_text, options_that_differ
-from whyperf.origin.copies import copied_into
+from whyperf.origin.copies import copied_into, filled_by_kernel
 from whyperf.origin.evidence import Looked, Targets, WatchedWrites
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
@@ -174,8 +174,10 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
     good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in BuildSide)
     if isinstance(bad, WroteSomethingElse):
         bad = _writer_elsewhere(trail, read, BuildSide.BAD, watched.writes(BuildSide.BAD)) or bad
-    if bad is None:
-        return never_written(trail, read, targets)
+    no_instruction_did = isinstance(bad, WroteSomethingElse) and not watched.lost(BuildSide.BAD)
+    filled = filled_by_kernel(trail, read) if no_instruction_did else None
+    if filled is not None or bad is None:
+        return filled or never_written(trail, read, targets)
     good, bad = (_of_same_member(trail, read, one) for one in (good, bad))
     if bad is None:
         found = stored_within_run(trail, read)
@@ -285,7 +287,7 @@ def _last_of(
     return something_else
 
 
-def _instruction(trail: Trail, side: BuildSide, write: np.void, written: int) -> CodeAddress | None:
+def _instruction(trail: Trail, side: BuildSide, write: Rows, written: int) -> CodeAddress | None:
     """The store; some machines stop behind it."""
     modules = trail.evidence.modules[side]
     found = trail.code.locate(side, modules, int(write["address"]))

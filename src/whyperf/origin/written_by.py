@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from whyperf.debuginfo.machines.operations import VECTOR, Immediate
+from whyperf.debuginfo.machines.operations import VECTOR, Does, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector, half_stored
@@ -89,9 +89,19 @@ def could_write(trail: Trail, writer: Writer, content: int, size: int) -> bool:
         value = source.value
     elif isinstance(source, int) and source < VECTOR:
         value = int(writer.registers[source])
+    elif isinstance(source, int) and _is_cleared(here, store.address, source):
+        value = 0
     else:
         return True
     return not ((value >> 8 * behind) ^ content) & ((1 << 8 * together) - 1)
+
+
+def _is_cleared(here: CodeHere, address: int, register: int) -> bool:
+    """Whether all bytes of a register are 0 there: of zeroed structures and arrays."""
+    function, made = here.slicer.function, here.slicer.definitions(address, register)
+    effects = [each for one in made if (at := function.at(one.address)) is not None for each in at.operation.effects]
+    zeros = [each.does is Does.CLEAR or each.sources == (Immediate(0),) for each in effects if each.target == register]
+    return 0 < len(made) == len(zeros) and all(zeros)
 
 
 def equally_often(counts: Mapping[_Place, int], writers: Mapping[_Place, Writer | None]) -> Stop:

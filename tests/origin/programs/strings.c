@@ -1,4 +1,5 @@
-// Memory that single instructions of x86-64 copy (with -mstringop-strategy=rep_8byte) and fill: WAY MODE. MODE 1 is slow.
+// Memory that single instructions of x86-64 copy (with -mstringop-strategy=rep_8byte) and fill: WAY MODE. MODE 1 is
+// slow.
 #include <stdlib.h>
 #include <string.h>
 
