@@ -181,6 +181,35 @@ def test_of_several_files_the_one_is_named_that_differs(
     assert origin.origin.sentence == f"{function} reads it from `{slow}`, was `{usual}`."
 
 
+@pytest.mark.parametrize(
+    ("way", "text", "called"),
+    [
+        ("process", "// the process", "getpid"),
+        ("clock", "// the clock", "clock_gettime"),
+        ("random", "// random", "getrandom"),
+    ],
+)
+def test_what_is_another_value_in_every_run_is_chance(build: Build, way: str, text: str, called: str) -> None:
+    program = build("chance.c")
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way], [way]).origin
+    assert origin.end is ChainEnd.CHANCE
+    assert origin.sentence == f"{called}() returns something else in every run."
+    assert (f"by_{way}", line_of("chance.c", text)) in _lines(origin), origin
+
+
+def test_where_the_same_inputs_make_another_result_good_becomes_bad(build: Build) -> None:
+    # GIVEN an instruction that rounds the same number another way, since bad runs once said so
+    program = build("rounding.c", "-fno-math-errno", "-lm")
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, ["0", "0.4"], ["1", "0.4"]).origin
+    assert origin.end is ChainEnd.SAME_INPUTS
+    assert origin.sentence.startswith("Everything that this code reads is the same, but its result is not."), origin
+    # THEN this function is where good becomes bad
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == ("steps", line_of("rounding.c", "// rounded"))
+    assert (turned.good, turned.bad) == ("0", "1")
+    assert origin.hops[-1] == turned
+
+
 def test_a_write_that_no_longer_happens_is_followed(build: Build) -> None:
     origin = _way(build, "missing", "find_clean", "pages->dirty").origin
     stored = next(hop for hop in origin.hops if hop.kind is HopKind.STORED)

@@ -17,6 +17,7 @@ from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, Inp
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.made_of import CONSTANT, constant, is_constant
+from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point, holds_float
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Read, Stop, Writer, WriterUnknown
@@ -26,6 +27,7 @@ from whyperf.origin.trail import Trail, TrailStep
 _FILLED = Stop(ChainEnd.NOT_FOLLOWED, "A call fills it; what with was not compared.")
 _UNKNOWN_LENGTH = 4096
 _RUNS_TO_LOOK = 2
+_TIME = 16  # bytes
 _HALF = 8
 """Bytes of a vector register."""
 
@@ -37,13 +39,15 @@ class _Call:
     to: int
     source: int | None
     length: tuple[int, ...]
-    """Multiplied; empty: unknown."""
+    """Multiplied."""
+    most: int = 1
+    """Multiplied by that: of calls whose arguments do not say how much, how much at most."""
 
 
 _FILLS = ("memset", "__memset_chk")
 _COPIES = {
     **dict.fromkeys(("memcpy", "memmove", "mempcpy", "__memcpy_chk", "__memmove_chk"), _Call(0, 1, (2,))),
-    **dict.fromkeys(("strcpy", "stpcpy", "__strcpy_chk", "__stpcpy_chk"), _Call(0, 1, ())),
+    **dict.fromkeys(("strcpy", "stpcpy", "__strcpy_chk", "__stpcpy_chk"), _Call(0, 1, (), _UNKNOWN_LENGTH)),
     **dict.fromkeys(("strncpy", "__strncpy_chk"), _Call(0, 1, (2,))),
     **dict.fromkeys(("read", "recv", "recvfrom", "pread", "pread64", "__read_chk", "__recv_chk"), _Call(1, None, (2,))),
     **dict.fromkeys(("fread", "fread_unlocked"), _Call(0, None, (1, 2))),
@@ -51,6 +55,9 @@ _COPIES = {
     **dict.fromkeys(("fgets", "fgets_unlocked"), _Call(0, None, (1,))),
     **dict.fromkeys(("__fgets_chk", "__fgets_unlocked_chk"), _Call(0, None, (2,))),
     **dict.fromkeys(_FILLS, _Call(0, None, (2,))),
+    **dict.fromkeys(("getrandom", "getentropy"), _Call(0, None, (1,))),
+    "clock_gettime": _Call(1, None, (), _TIME),
+    "gettimeofday": _Call(0, None, (), _TIME),
 }
 
 _HAND_ON = frozenset(
@@ -195,6 +202,9 @@ def copied_by_call(
     if name in _FILLS:
         return _filled(trail, here, address)
     if name in _COPIES and _is_input(name):
+        end = end_at(name)
+        if end is not None and end[0] is ChainEnd.CHANCE:
+            return Stop(*end)
         files = files or files_read(trail, here, address, name)
         caller, source = here.module.function_name(address), in_words(files, "outside")
         return Stop(ChainEnd.OUTSIDE, f"{name}() in {caller}() reads it from {source}.")
@@ -269,10 +279,10 @@ def _covering(
 def _covering_rows(here: CodeHere, name: str, rows: Rows, wanted: int) -> Iterator[Rows]:
     call, registers = _COPIES[name], here.slicer.function.registers.arguments[0]
     for row in rows[::-1]:
-        to, length = int(row["registers"][registers[call.to]]), 1
+        to, length = int(row["registers"][registers[call.to]]), call.most
         for one in call.length:
             length *= int(row["registers"][registers[one]])
-        if to <= wanted < to + (length if call.length else _UNKNOWN_LENGTH):
+        if to <= wanted < to + length:
             yield row
             return
 

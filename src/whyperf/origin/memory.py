@@ -309,6 +309,9 @@ def _bias(trail: Trail, side: BuildSide, at: CodeAddress) -> int:
 
 def never_written(trail: Trail, read: Read, targets: Targets) -> Next:
     """Memory that no instruction wrote to before it was read."""
+    filled = filled_by_kernel(trail, read)
+    if filled is not None:
+        return filled
     if _in_a_file(trail, read):
         return Stop(ChainEnd.CONSTANT, "It is the value with which the program is built.")
     address = read.addresses[BuildSide.BAD]
