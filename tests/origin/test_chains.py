@@ -218,6 +218,28 @@ def test_a_write_that_no_longer_happens_is_followed(build: Build) -> None:
     assert (turned.function, turned.what, turned.good, turned.bad) == ("by_missing_write", "batch", "512", "0")
 
 
+@pytest.mark.parametrize(
+    ("way", "function", "text", "counts"),
+    [
+        ("drain", "drain", "// none is left", ("600 times", "0 times")),
+        ("leave", "leave", "// one less", ("600 times", "60 times")),  # what is missing more often is another object's
+        ("hint", "set_hint", "// the hint", ("1 time", "0 times")),
+    ],
+)
+def test_of_all_writes_to_a_member_the_one_that_became_rarer_is_followed(
+    build: Build, way: str, function: str, text: str, counts: tuple[str, str]
+) -> None:
+    # GIVEN the same last writer in good and bad runs, or none of the program's own in bad ones
+    program = build("undone.c")
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way, "0"], [way, "1"]).origin
+    # THEN what is missing is a hop, and the way goes on to what decides about it
+    [missing] = [hop for hop in origin.hops if (hop.function, hop.line) == (function, line_of("undone.c", text))]
+    assert (missing.kind, missing.good, missing.bad) == (HopKind.STORED, *counts)
+    decided = next(hop for hop in origin.hops if hop.kind is HopKind.DECIDED)
+    assert decided.function in ("by_draining", "by_leaving", "by_hint")
+    assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
+
+
 def test_a_constructors_argument(build: Build) -> None:
     program = build("pool.cpp")
     origin = _search(start_at_variable(program, "Pool::flush_some", "flush_batch_"), program, ["0"], ["1"]).origin

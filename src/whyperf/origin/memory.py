@@ -28,7 +28,7 @@ from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import odd_reads, stored_within_run
-from whyperf.origin.written_by import could_write, equally_often, follow_writers, is_other_member
+from whyperf.origin.written_by import could_write, equally_often, follow_writers, is_other_member, no_longer_written
 
 _WATCHED_BYTES = 8
 _ELSEWHERE = 2
@@ -176,8 +176,9 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
         bad = _writer_elsewhere(trail, read, BuildSide.BAD, watched.writes(BuildSide.BAD)) or bad
     no_instruction_did = isinstance(bad, WroteSomethingElse) and not watched.lost(BuildSide.BAD)
     filled = filled_by_kernel(trail, read) if no_instruction_did else None
-    if filled is not None or bad is None:
-        return filled or never_written(trail, read, targets)
+    missing = _missing_in_bad(trail, read, good, bad) if filled is None else None
+    if filled is not None or missing is not None or bad is None:
+        return filled or missing or never_written(trail, read, targets)
     good, bad = (_of_same_member(trail, read, one) for one in (good, bad))
     if bad is None:
         found = stored_within_run(trail, read)
@@ -187,6 +188,20 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
     if good is None or good.at.key == bad.at.key:
         good = _writer_elsewhere(trail, read, BuildSide.GOOD, watched.writes(BuildSide.GOOD), bad) or good
     return follow_writers(trail, read, good, bad)
+
+
+def _missing_in_bad(
+    trail: Trail,
+    read: Read,
+    good: Writer | WroteSomethingElse | None,
+    bad: Writer | WroteSomethingElse | None,
+) -> Next | None:
+    """In bad runs nobody wrote, or only a library did, such as one that clears memory: whether the program's own store
+    of good runs is missing there."""
+    if not isinstance(good, Writer) or isinstance(bad, WroteSomethingElse):
+        return None
+    own = [one is not None and trail.code.is_program(one.at.module) for one in (good, bad)]
+    return no_longer_written(trail, read, good) if own == [True, False] else None
 
 
 def _of_same_member(trail: Trail, read: Read, last: Writer | WroteSomethingElse | None) -> Writer | None:
