@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ _FILLED = Stop(ChainEnd.NOT_FOLLOWED, "A call fills it; what with was not compar
 _UNKNOWN_LENGTH = 4096
 _RUNS_TO_LOOK = 2
 _TIME = 16  # bytes
+_MODULES_KEPT = 8
 _HALF = 8
 """Bytes of a vector register."""
 
@@ -307,7 +309,12 @@ def _calls(trail: Trail) -> Iterator[tuple[CodeHere, int, str]]:
                 yield CodeHere(module, slicer), address, name
 
 
-def _calls_in(module: ModuleCode) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=_MODULES_KEPT)
+def _calls_in(module: ModuleCode) -> tuple[tuple[int, str], ...]:
+    return tuple(_found_in(module))
+
+
+def _found_in(module: ModuleCode) -> Iterator[tuple[int, str]]:
     machine, image = module.binary.machine, module.image
     if machine is None or image is None:
         return

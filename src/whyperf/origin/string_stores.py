@@ -51,14 +51,14 @@ def is_in_the_middle(function: SlicedFunction, address: int, registers: npt.NDAr
     if string is None or string.count is None or int(registers[string.to]) <= written:
         return False
     before = function.ending_at(address)
-    memories = () if before is None else (each.target for each in before.operation.effects)
-    row = function.row[address] - 1
-    operands = (function.operand(row, each) for each in memories if isinstance(each, Memory))
+    if before is None:
+        return True
+    targets = (each.target for each in before.operation.effects)
+    operands = (function.operand(function.row[before.address], each) for each in targets if isinstance(each, Memory))
     return not any(
-        low <= written < low + max(each.size, 1)
+        0 <= written - _address(each, registers) < max(each.size, 1)
         for each in operands
         if each is not None and each.base is not None
-        for low in [_address(each, registers)]
     )
 
 
