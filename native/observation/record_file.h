@@ -66,7 +66,10 @@ struct record {
     uint32_t site, thread;
     uint64_t order; // CLOCK_MONOTONIC in ns; written last
     uint64_t hit;
-    uint64_t registers[REGISTERS];
+    union {
+        uint64_t registers[REGISTERS];
+        char file[REGISTERS * sizeof(uint64_t)]; // of sites with SITE_FILE: what it could name, and zeros
+    };
     uint64_t flags, memory_address, memory, after, memory_after, caller, vector;
 };
 

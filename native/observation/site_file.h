@@ -26,7 +26,9 @@ enum site_flags {
     SITE_ENTRY = 8,     // of a function: the return address is recorded
     SITE_REGISTER = 16, // one register is recorded once more behind the instruction
     SITE_FORCED = 32,
-    SITE_VECTOR = 64, // one vector register is recorded as well, before the instruction
+    SITE_VECTOR = 64,  // one vector register is recorded as well, before the instruction
+    SITE_FILE = 128,   // in place of registers the path of an open file: register `watched` holds its descriptor
+    SITE_STREAM = 256, // or, with this one too, its FILE *
 };
 
 struct site_file_header {

@@ -3,6 +3,7 @@
 #include "observation/traps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -46,6 +47,34 @@ static bool is_recorded(struct record_site *site, uint64_t hit, uint32_t limit) 
     return true;
 }
 
+// glibc's FILE begins with its flags, which have a mark.
+enum { STREAM_MARK = 0xfbad, STREAM_MARK_SHIFT = 16, STREAM_DESCRIPTOR_AT = 112 };
+
+static int32_t descriptor_of(const struct site_row *row, const ucontext_t *context) {
+    uint64_t value = register_read(context, row->watched);
+    if (!(row->flags & SITE_STREAM))
+        return (int32_t)value;
+    uint32_t flags = 0;
+    int32_t descriptor = -1;
+    peek(value, &flags, sizeof flags);
+    if (flags >> STREAM_MARK_SHIFT == STREAM_MARK)
+        peek(value + STREAM_DESCRIPTOR_AT, &descriptor, sizeof descriptor);
+    return descriptor;
+}
+
+static void name_file(int32_t descriptor, char *name, size_t bytes) {
+    char path[32] = "/proc/self/fd/", digits[16];
+    size_t end = strlen(path), count = 0;
+    if (descriptor < 0)
+        return;
+    do
+        digits[count++] = (char)('0' + descriptor % 10);
+    while (descriptor /= 10);
+    while (count)
+        path[end++] = digits[--count];
+    (void)!syscall(SYS_readlinkat, AT_FDCWD, path, name, bytes - 1);
+}
+
 static struct record *recorded(const struct site_row *row, uint64_t hit, uint64_t address, const ucontext_t *context) {
     struct record *record = record_file_new();
     if (!record)
@@ -53,7 +82,9 @@ static struct record *recorded(const struct site_row *row, uint64_t hit, uint64_
     record->site = row->site;
     record->thread = (uint32_t)syscall(SYS_gettid);
     record->hit = hit;
-    for (uint32_t i = 0; i < REGISTERS; i++)
+    if (row->flags & SITE_FILE)
+        name_file(descriptor_of(row, context), record->file, sizeof record->file);
+    for (uint32_t i = 0; i < REGISTERS && !(row->flags & SITE_FILE); i++)
         record->registers[i] = register_read(context, i);
     record->flags = flags_read(context);
     if (row->flags & SITE_MEMORY) {

@@ -33,7 +33,7 @@ def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -
     origin = spin(build("ways.c"), "file", str(file))
     assert places(origin)[-1] == ("read_configuration", line_of("ways.c", "// the file"))
     assert origin.end is ChainEnd.OUTSIDE
-    assert origin.sentence == "fgets() in read_configuration() reads it from outside."
+    assert origin.sentence == f"fgets() in read_configuration() reads it from `{file}`."
 
 
 @pytest.mark.parametrize(

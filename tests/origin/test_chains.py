@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
 import subprocess
 from pathlib import Path
@@ -62,6 +63,28 @@ def test_the_maker_of_a_loops_bound_is_found(build: Build, way: str, function: s
     assert (turned.function, turned.line) == (function, line_of("ways.c", text)), origin
     assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
     assert origin.runs <= 20 and 3 <= len(origin.hops) <= 8
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="rep movs is an instruction of x86-64")
+@pytest.mark.parametrize("strategy", ["rep_byte", "rep_8byte"])
+@pytest.mark.parametrize(
+    ("way", "function", "text"), [("copy", "decide", "// the number"), ("fill", "level_of", "// the level")]
+)
+def test_single_instructions_that_copy_and_fill_memory(
+    build: Build, strategy: str, way: str, function: str, text: str
+) -> None:
+    # GIVEN `rep movs` and `rep stos`, in whose middle a watchpoint stops
+    program = build("strings.c", f"-mstringop-strategy={strategy}")
+    code = subprocess.run(["objdump", "-d", str(program)], capture_output=True, text=True, check=True).stdout
+    assert "rep movs" in code and "rep stos" in code
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way, "0"], [way, "1"]).origin
+    # THEN the way leads through them to the line that made the number
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == (function, line_of("strings.c", text)), origin
+    written = next(hop for hop in origin.hops if hop.kind is HopKind.STORED)
+    text = "// copied" if way == "copy" else "// filled"
+    assert (written.function, written.line) == (way, line_of("strings.c", text)), origin
+    assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
 
 
 def test_an_origin_says_what_was_not_observed(tmp_path: Path) -> None:
@@ -132,10 +155,60 @@ def test_what_a_file_holds_ends_where_it_is_read(build: Build, tmp_path: Path) -
     bad.write_text("30000\n")
     start = start_at_variable(program, "spin", "rounds")
     origin = _search(start, program, ["file", str(good)], ["file", str(bad)]).origin
-    assert (
-        origin.end is ChainEnd.OUTSIDE and origin.sentence == "fgets() in read_configuration() reads it from outside."
-    )
+    # THEN by its name, although nothing of it is in the program's memory when the line is read
+    assert origin.end is ChainEnd.OUTSIDE
+    assert origin.sentence == f"fgets() in read_configuration() reads it from `{bad}`, was `{good}`."
     assert (origin.hops[-1].function, origin.hops[-1].line) == ("read_configuration", line_of("ways.c", "// the file"))
+
+
+@pytest.mark.parametrize(
+    ("way", "good", "bad", "function"),
+    [
+        ("read", b"100\n", b"30000\n", "read() in by_read()"),
+        ("fread", b"d\0\0\0", b"0u\0\0", "fread() in by_fread()"),
+        ("getc", b"\1", b"\xff", "fgetc()"),
+    ],
+)
+def test_of_several_files_the_one_is_named_that_differs(
+    build: Build, tmp_path: Path, way: str, good: bytes, bad: bytes, function: str
+) -> None:
+    program = build("files.c")
+    files = [tmp_path / name for name in ("other.conf", "good.conf", "slow.conf")]
+    for file, content in zip(files, (good, good, bad), strict=True):
+        file.write_bytes(content)
+    other, usual, slow = map(str, files)
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way, other, usual], [way, other, slow])
+    assert origin.origin.end is ChainEnd.OUTSIDE
+    assert origin.origin.sentence == f"{function} reads it from `{slow}`, was `{usual}`."
+
+
+@pytest.mark.parametrize(
+    ("way", "text", "called"),
+    [
+        ("process", "// the process", "getpid"),
+        ("clock", "// the clock", "clock_gettime"),
+        ("random", "// random", "getrandom"),
+    ],
+)
+def test_what_is_another_value_in_every_run_is_chance(build: Build, way: str, text: str, called: str) -> None:
+    program = build("chance.c")
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way], [way]).origin
+    assert origin.end is ChainEnd.CHANCE
+    assert origin.sentence == f"{called}() returns something else in every run."
+    assert (f"by_{way}", line_of("chance.c", text)) in _lines(origin), origin
+
+
+def test_where_the_same_inputs_make_another_result_good_becomes_bad(build: Build) -> None:
+    # GIVEN an instruction that rounds the same number another way, since bad runs once said so
+    program = build("rounding.c", "-fno-math-errno", "-lm")
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, ["0", "0.4"], ["1", "0.4"]).origin
+    assert origin.end is ChainEnd.SAME_INPUTS
+    assert origin.sentence.startswith("Everything that this code reads is the same, but its result is not."), origin
+    # THEN this function is where good becomes bad
+    turned = origin.hops[origin.turn]
+    assert (turned.function, turned.line) == ("steps", line_of("rounding.c", "// rounded"))
+    assert (turned.good, turned.bad) == ("0", "1")
+    assert origin.hops[-1] == turned
 
 
 def test_a_write_that_no_longer_happens_is_followed(build: Build) -> None:
@@ -144,6 +217,28 @@ def test_a_write_that_no_longer_happens_is_followed(build: Build) -> None:
     assert (stored.function, stored.line) == ("clean", line_of("ways.c", "// missing"))
     turned = origin.hops[origin.turn]
     assert (turned.function, turned.what, turned.good, turned.bad) == ("by_missing_write", "batch", "512", "0")
+
+
+@pytest.mark.parametrize(
+    ("way", "function", "text", "counts"),
+    [
+        ("drain", "drain", "// none is left", ("600 times", "0 times")),
+        ("leave", "leave", "// one less", ("600 times", "60 times")),  # what is missing more often is another object's
+        ("hint", "set_hint", "// the hint", ("1 time", "0 times")),
+    ],
+)
+def test_of_all_writes_to_a_member_the_one_that_became_rarer_is_followed(
+    build: Build, way: str, function: str, text: str, counts: tuple[str, str]
+) -> None:
+    # GIVEN the same last writer in good and bad runs, or none of the program's own in bad ones
+    program = build("undone.c")
+    origin = _search(start_at_variable(program, "spin", "rounds"), program, [way, "0"], [way, "1"]).origin
+    # THEN what is missing is a hop, and the way goes on to what decides about it
+    [missing] = [hop for hop in origin.hops if (hop.function, hop.line) == (function, line_of("undone.c", text))]
+    assert (missing.kind, missing.good, missing.bad) == (HopKind.STORED, *counts)
+    decided = next(hop for hop in origin.hops if hop.kind is HopKind.DECIDED)
+    assert decided.function in ("by_draining", "by_leaving", "by_hint")
+    assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
 
 
 def test_a_constructors_argument(build: Build) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,18 @@ from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, Inp
 from whyperf.debuginfo.slices.module import ModuleCode
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.made_of import CONSTANT, constant, is_constant
+from whyperf.origin.outside import end_at
 from whyperf.origin.points import Point, holds_float
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, CodeHere, Next, Read, Stop, Writer, WriterUnknown
+from whyperf.origin.read_files import files_read, in_words, point_of_call
 from whyperf.origin.trail import Trail, TrailStep
 
 _FILLED = Stop(ChainEnd.NOT_FOLLOWED, "A call fills it; what with was not compared.")
 _UNKNOWN_LENGTH = 4096
+_RUNS_TO_LOOK = 2
+_TIME = 16  # bytes
+_MODULES_KEPT = 8
 _HALF = 8
 """Bytes of a vector register."""
 
@@ -35,17 +41,25 @@ class _Call:
     to: int
     source: int | None
     length: tuple[int, ...]
-    """Multiplied; empty: unknown."""
+    """Multiplied."""
+    most: int = 1
+    """Multiplied by that: of calls whose arguments do not say how much, how much at most."""
 
 
+_FILLS = ("memset", "__memset_chk")
 _COPIES = {
     **dict.fromkeys(("memcpy", "memmove", "mempcpy", "__memcpy_chk", "__memmove_chk"), _Call(0, 1, (2,))),
-    **dict.fromkeys(("strcpy", "stpcpy", "__strcpy_chk", "__stpcpy_chk"), _Call(0, 1, ())),
+    **dict.fromkeys(("strcpy", "stpcpy", "__strcpy_chk", "__stpcpy_chk"), _Call(0, 1, (), _UNKNOWN_LENGTH)),
     **dict.fromkeys(("strncpy", "__strncpy_chk"), _Call(0, 1, (2,))),
     **dict.fromkeys(("read", "recv", "recvfrom", "pread", "pread64", "__read_chk", "__recv_chk"), _Call(1, None, (2,))),
     **dict.fromkeys(("fread", "fread_unlocked"), _Call(0, None, (1, 2))),
+    **dict.fromkeys(("__fread_chk", "__fread_unlocked_chk"), _Call(0, None, (2, 3))),
     **dict.fromkeys(("fgets", "fgets_unlocked"), _Call(0, None, (1,))),
-    **dict.fromkeys(("memset", "__memset_chk"), _Call(0, None, (2,))),
+    **dict.fromkeys(("__fgets_chk", "__fgets_unlocked_chk"), _Call(0, None, (2,))),
+    **dict.fromkeys(_FILLS, _Call(0, None, (2,))),
+    **dict.fromkeys(("getrandom", "getentropy"), _Call(0, None, (1,))),
+    "clock_gettime": _Call(1, None, (), _TIME),
+    "gettimeofday": _Call(0, None, (), _TIME),
 }
 
 _HAND_ON = frozenset(
@@ -135,25 +149,38 @@ def _registers_hold(here: CodeHere, load: Definition, store: Definition) -> bool
     )
 
 
-def copied_into(trail: Trail, read: Read) -> Next:
+def filled_by_kernel(trail: Trail, read: Read) -> Next | None:
+    """No instruction wrote what is read: which call had the kernel write it? None: none was seen to."""
+    if not any(_is_input(name) for _, _, name in _calls(trail)) or not trail.evidence.has_room(_RUNS_TO_LOOK):
+        return None
+    found = copied_into(trail, read, only_input=True)
+    return None if isinstance(found, WriterUnknown) else found
+
+
+def _is_input(name: str) -> bool:
+    return _COPIES[name].source is None and name not in _FILLS
+
+
+def copied_into(trail: Trail, read: Read, *, only_input: bool = False) -> Next:
     """Written by a library, or by the kernel for one: which call of the program's was that?"""
-    calls = list(_calls(trail))
+    calls = [one for one in _calls(trail) if not only_input or _is_input(one[2])]
     points = {(here.module.path, address): (here, address, name) for here, address, name in calls}
-    trail.evidence.look_again([read.reader, *(Point(*key) for key in points)], "looking for who copies it")
+    looks = [point_of_call(here, address, name) for here, address, name in calls]
+    trail.evidence.look_again([read.reader, *looks], "looking for who copies it")
     found = [_covering(trail, read, points, side) for side in BuildSide]
     bad = found[BuildSide.BAD]
     if bad is None:
         return WriterUnknown(
             ChainEnd.NOT_FOLLOWED, "It is written outside of the program's own code, and no call of it was seen."
         )
-    (here, address, name), source = points[bad[0]], bad[1]
-    ended = copied_by_call(trail, read, here, address, name)
+    (here, address, name), source = points[bad.key], bad.source
+    ended = copied_by_call(trail, read, here, address, name, files=_files(trail, found))
     if ended is not None or source is None:
         return ended or unlocated(read, here, Point(here.module.path, address))
     good = found[BuildSide.GOOD]
-    addresses = (good[1] if good is not None and good[0] == bad[0] else None, source)
+    addresses = (good.source if good is not None and good.key == bad.key else None, source)
     registers = here.slicer.function.registers.arguments[0]
-    call, delta = _COPIES[name], source - bad[2]
+    call, delta = _COPIES[name], source - bad.begins
     assert call.source is not None
     from_register = registers[call.source]
 
@@ -169,13 +196,20 @@ def copies(name: str) -> bool:
     return name in _COPIES or name in _HAND_ON
 
 
-def copied_by_call(trail: Trail, read: Read, here: CodeHere, address: int, name: str) -> Next | None:
-    """None: the call copies it from memory."""
+def copied_by_call(
+    trail: Trail, read: Read, here: CodeHere, address: int, name: str, *, files: tuple[str, str] | None = None
+) -> Next | None:
+    """None: the call copies it from memory. `files`: those that good and bad runs read there, where that is known."""
     trail.add(TrailStep(HopKind.LOADED, here.at(address), read.compared, read.name, callee=name))
-    if name in ("memset", "__memset_chk"):
+    if name in _FILLS:
         return _filled(trail, here, address)
-    if name in _COPIES and _COPIES[name].source is None:
-        return Stop(ChainEnd.OUTSIDE, f"{name}() in {here.module.function_name(address)}() reads it from outside.")
+    if name in _COPIES and _is_input(name):
+        end = end_at(name)
+        if end is not None and end[0] is ChainEnd.CHANCE:
+            return Stop(*end)
+        files = files or files_read(trail, here, address, name)
+        caller, source = here.module.function_name(address), in_words(files, "outside")
+        return Stop(ChainEnd.OUTSIDE, f"{name}() in {caller}() reads it from {source}.")
     return None
 
 
@@ -199,14 +233,32 @@ def unlocated(read: Read, here: CodeHere, reader: Point) -> Read:
     return Read(here, reader, (None, None), read.size, selects, read.compared, read.name, None)
 
 
-_Found = tuple[tuple[Path, int], int | None, int]
+@dataclass(frozen=True, eq=False)
+class _Found:
+    key: tuple[Path, int]
+    row: Rows
+    source: int | None
+    """Address of the byte that was copied."""
+    begins: int
+    """Address of what the call copies."""
+
+
+def _files(trail: Trail, found: list[_Found | None]) -> tuple[str, str]:
+    """Which ones the calls were given; empty: none, or unknown."""
+    looked = [
+        None if one is None else trail.evidence.looked(one.key, side)
+        for side, one in zip(BuildSide, found, strict=True)
+    ]
+    good, bad = (
+        "" if one is None or seen is None else seen.file_of(one.row) for one, seen in zip(found, looked, strict=True)
+    )
+    return good, bad
 
 
 def _covering(
     trail: Trail, read: Read, points: dict[tuple[Path, int], tuple[CodeHere, int, str]], side: BuildSide
 ) -> _Found | None:
-    """The last call before the last read that wrote to the address: its key, the source's address for that byte, and
-    where the source begins."""
+    """The last call before the last read that wrote to the address."""
     looked, wanted = trail.evidence.looked(read.reader.key, side), read.addresses[side]
     if looked is None or wanted is None:
         return None
@@ -222,17 +274,17 @@ def _covering(
         for row in _covering_rows(here, name, rows, wanted):
             order = int(row["order"])
             if last is None or order > last[0]:
-                last = order, (key, *_source(here, name, row, wanted))
+                last = order, _Found(key, row, *_source(here, name, row, wanted))
     return None if last is None else last[1]
 
 
 def _covering_rows(here: CodeHere, name: str, rows: Rows, wanted: int) -> Iterator[Rows]:
     call, registers = _COPIES[name], here.slicer.function.registers.arguments[0]
     for row in rows[::-1]:
-        to, length = int(row["registers"][registers[call.to]]), 1
+        to, length = int(row["registers"][registers[call.to]]), call.most
         for one in call.length:
             length *= int(row["registers"][registers[one]])
-        if to <= wanted < to + (length if call.length else _UNKNOWN_LENGTH):
+        if to <= wanted < to + length:
             yield row
             return
 
@@ -257,7 +309,12 @@ def _calls(trail: Trail) -> Iterator[tuple[CodeHere, int, str]]:
                 yield CodeHere(module, slicer), address, name
 
 
-def _calls_in(module: ModuleCode) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=_MODULES_KEPT)
+def _calls_in(module: ModuleCode) -> tuple[tuple[int, str], ...]:
+    return tuple(_found_in(module))
+
+
+def _found_in(module: ModuleCode) -> Iterator[tuple[int, str]]:
     machine, image = module.binary.machine, module.image
     if machine is None or image is None:
         return

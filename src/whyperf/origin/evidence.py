@@ -12,7 +12,15 @@ from typing import Protocol
 import numpy as np
 
 from whyperf.collect.dependences.last_writers import LastWriters, Reader
-from whyperf.collect.observation.sites import ObservationLimits, Observed, ObservedSite, Rows, Watch
+from whyperf.collect.observation.sites import (
+    RECORD,
+    ObservationLimits,
+    Observed,
+    ObservedSite,
+    Rows,
+    Watch,
+    file_named,
+)
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import Program
 from whyperf.origin.points import Point
@@ -92,6 +100,13 @@ class Looked:
     rows: Rows
     total: int
     complete: bool
+    files: Rows = field(default_factory=lambda: np.zeros(0, RECORD))
+    """Records of the files that a call was given."""
+
+    def file_of(self, row: Rows) -> str:
+        """The path of the file at one hit; empty: unknown."""
+        same = self.files[(self.files["hit"] == row["hit"]) & (self.files["thread"] == row["thread"])]
+        return file_named(same[0]) if len(same) == 1 else ""
 
     @property
     def is_counted(self) -> bool:
@@ -263,9 +278,12 @@ class OriginEvidence:
             seen = (good, self._one(BuildSide.BAD, points, watches, traps))
         if self._code.pair_libraries(seen[0].modules, seen[1].modules):  # now it is known where the good run has them
             seen = (self._one(BuildSide.GOOD, points, watches, traps), seen[1])
+        with_files = [number for number, point in enumerate(points) if point.file is not None]
+        files = {number: len(points) + row for row, number in enumerate(with_files)}
         for number, point in enumerate(points):
+            first, second = (_looked(seen[side], number, files.get(number)) for side in BuildSide)
             self._known.points[point.key] = point
-            self._known.looked[point.key] = _looked(seen[BuildSide.GOOD], number), _looked(seen[BuildSide.BAD], number)
+            self._known.looked[point.key] = first, second
         self._known.modules = (seen[0].modules, seen[1].modules)
         return seen
 
@@ -274,6 +292,7 @@ class OriginEvidence:
     ) -> Observed:
         left = self._left()
         sites = [self._site(side, point) for point in points]
+        sites += [self._site(side, point, of_file=True) for point in points if point.file is not None]
         self.runs += 1
         found = self._observing.observe(
             self._targets.programs[side],
@@ -281,7 +300,7 @@ class OriginEvidence:
             watches=watches[side],
             lifecycle=self._targets.lifecycles[side],
             environment=self._targets.environment,
-            limits=ObservationLimits(self._records(len(points)), traps, seconds=left),
+            limits=ObservationLimits(self._records(len(sites)), traps, seconds=left),
         )
         if found.failure is not None:
             raise found.failure
@@ -307,15 +326,18 @@ class OriginEvidence:
     def _used_up(self) -> OutOfBudgetError:
         return OutOfBudgetError(f"the budget of {self._bounds.budget_s:.0f} s is used up")
 
-    def _site(self, side: BuildSide, point: Point) -> ObservedSite | None:
-        if side is BuildSide.BAD:
-            return point.site(point.path, point.address)
-        where = self._code.in_good(self._code.at(point.path, point.address))
-        return None if where is None else point.site(*where)
+    def _site(self, side: BuildSide, point: Point, *, of_file: bool = False) -> ObservedSite | None:
+        where: tuple[Path, int] | None = point.key
+        if side is BuildSide.GOOD:
+            where = self._code.in_good(self._code.at(point.path, point.address))
+        if where is None:
+            return None
+        return point.site_of_file(*where) if of_file else point.site(*where)
 
 
-def _looked(observed: Observed, number: int) -> Looked:
-    return Looked(observed.of(number), observed.hits[number], observed.complete[number])
+def _looked(observed: Observed, number: int, of_file: int | None) -> Looked:
+    files = observed.of(of_file) if of_file is not None else np.zeros(0, RECORD)
+    return Looked(observed.of(number), observed.hits[number], observed.complete[number], files)
 
 
 def _not_run(other: Observed) -> Observed:

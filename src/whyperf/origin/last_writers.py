@@ -20,13 +20,15 @@ from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.errors import WhyperfError
 from whyperf.origin.copies import copied_by_call, copies, unlocated
 from whyperf.origin.evidence import MOST_POINTS
+from whyperf.origin.member_writes import is_rarer
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, WriterUnknown
+from whyperf.origin.string_stores import string_store
 from whyperf.origin.supplied import most_of, settle
 from whyperf.origin.trail import Trail, TrailStep
 from whyperf.origin.values import DIFFERS, NOTHING, POINTER, ComparedValues, Sample
-from whyperf.origin.written_by import NOT_UNDERSTOOD, is_rarer, stored
+from whyperf.origin.written_by import NOT_UNDERSTOOD, stored
 
 _ALL_BYTES = 1 << 30
 """Of what a call reads."""
@@ -145,7 +147,8 @@ def _seen(trail: Trail, read: Read, here: CodeHere, address: int, shares: tuple[
 
 
 def _values(trail: Trail, here: CodeHere, store: Definition) -> ComparedValues | None:
-    if any(one.location >= VECTOR for one in store.inputs):
+    is_string = string_store(here.slicer.function, store.address) is not None
+    if is_string or any(one.location >= VECTOR for one in store.inputs):
         return None
     general = [one for one in store.inputs if one.location != FLAGS]
     if general and not store.reads_memory:

@@ -18,16 +18,17 @@ from whyperf.collect.observation.sites import RECORD, Rows, Watch
 from whyperf.debuginfo.slices.definitions import Definition
 from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.command_line import is_start_text, options_that_differ
-from whyperf.origin.copies import copied_into
+from whyperf.origin.copies import copied_into, filled_by_kernel
 from whyperf.origin.evidence import Looked, Targets, WatchedWrites
 from whyperf.origin.points import Point, content_in
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import CodeHere, Next, Read, Stop, Writer, WriterUnknown
+from whyperf.origin.string_stores import is_in_the_middle
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import ComparedValues, UInt64s, odd
 from whyperf.origin.within_run import odd_reads, stored_within_run
-from whyperf.origin.written_by import could_write, equally_often, follow_writers, is_other_member
+from whyperf.origin.written_by import could_write, equally_often, follow_writers, is_other_member, no_longer_written
 
 _WATCHED_BYTES = 8
 _ELSEWHERE = 2
@@ -173,8 +174,11 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
     good, bad = (_last_writer(trail, read, side, reads[side], watched.writes(side)) for side in BuildSide)
     if isinstance(bad, WroteSomethingElse):
         bad = _writer_elsewhere(trail, read, BuildSide.BAD, watched.writes(BuildSide.BAD)) or bad
-    if bad is None:
-        return never_written(trail, read, targets)
+    no_instruction_did = isinstance(bad, WroteSomethingElse) and not watched.lost(BuildSide.BAD)
+    filled = filled_by_kernel(trail, read) if no_instruction_did else None
+    missing = _missing_in_bad(trail, read, good, bad) if filled is None else None
+    if filled is not None or missing is not None or bad is None:
+        return filled or missing or never_written(trail, read, targets)
     good, bad = (_of_same_member(trail, read, one) for one in (good, bad))
     if bad is None:
         found = stored_within_run(trail, read)
@@ -184,6 +188,20 @@ def _by_writers(trail: Trail, read: Read, watched: WatchedWrites, targets: Targe
     if good is None or good.at.key == bad.at.key:
         good = _writer_elsewhere(trail, read, BuildSide.GOOD, watched.writes(BuildSide.GOOD), bad) or good
     return follow_writers(trail, read, good, bad)
+
+
+def _missing_in_bad(
+    trail: Trail,
+    read: Read,
+    good: Writer | WroteSomethingElse | None,
+    bad: Writer | WroteSomethingElse | None,
+) -> Next | None:
+    """In bad runs nobody wrote, or only a library did, such as one that clears memory: whether the program's own store
+    of good runs is missing there."""
+    if not isinstance(good, Writer) or isinstance(bad, WroteSomethingElse):
+        return None
+    own = [one is not None and trail.code.is_program(one.at.module) for one in (good, bad)]
+    return no_longer_written(trail, read, good) if own == [True, False] else None
 
 
 def _of_same_member(trail: Trail, read: Read, last: Writer | WroteSomethingElse | None) -> Writer | None:
@@ -274,7 +292,7 @@ def _last_of(
         reads, seen = reads[stores == commonest], seen[stores == commonest]
     something_else = None
     for number, row in enumerate(seen.tolist()):
-        found = _instruction(trail, side, int(writes["address"][row]))
+        found = _instruction(trail, side, writes[row], address)
         if found is None:
             continue
         writer = Writer(found, writes["registers"][row], address, _bias(trail, side, found))
@@ -284,14 +302,16 @@ def _last_of(
     return something_else
 
 
-def _instruction(trail: Trail, side: BuildSide, address: int) -> CodeAddress | None:
+def _instruction(trail: Trail, side: BuildSide, write: Rows, written: int) -> CodeAddress | None:
     """The store; some machines stop behind it."""
     modules = trail.evidence.modules[side]
-    found = trail.code.locate(side, modules, address)
+    found = trail.code.locate(side, modules, int(write["address"]))
     if found is None:
         return None
     slicer = found.slicer
     if slicer is None or not slicer.function.machine.watches_stop_behind:
+        return found
+    if is_in_the_middle(slicer.function, found.address, write["registers"], written):
         return found
     before = slicer.function.ending_at(found.address)
     return found if before is None else CodeAddress(found.module, before.address)
@@ -304,6 +324,9 @@ def _bias(trail: Trail, side: BuildSide, at: CodeAddress) -> int:
 
 def never_written(trail: Trail, read: Read, targets: Targets) -> Next:
     """Memory that no instruction wrote to before it was read."""
+    filled = filled_by_kernel(trail, read)
+    if filled is not None:
+        return filled
     if _in_a_file(trail, read):
         return Stop(ChainEnd.CONSTANT, "It is the value with which the program is built.")
     address = read.addresses[BuildSide.BAD]

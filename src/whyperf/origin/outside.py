@@ -19,7 +19,8 @@ _ENVIRONMENT = frozenset(("getenv", "secure_getenv"))
 _OPTIONS = frozenset(("getopt", "getopt_long", "getopt_long_only"))
 _READS = _names(
     "read pread pread64 readv recv recvfrom recvmsg fread fread_unlocked fgets fgets_unlocked getline getdelim "
-    "__getdelim getc fgetc getchar _IO_getc __uflow scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf "
+    "__getdelim getc fgetc getc_unlocked fgetc_unlocked getchar _IO_getc "
+    "__uflow scanf fscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf "
     "__isoc23_fscanf mmap mmap64 __read_chk __fgets_chk __fread_chk __recv_chk stat fstat lstat fstatat ftell lseek "
     "sysconf get_nprocs sched_getaffinity accept accept4 poll epoll_wait select"
 )
@@ -41,14 +42,14 @@ def takes_text(name: str) -> bool:
     return name in _TEXT or name in _LOOKS_AT_TEXT
 
 
-def end_at(name: str) -> tuple[ChainEnd, str] | None:
-    """How a chain ends that comes to a function's result; None: it does not."""
+def end_at(name: str, source: str = "outside of the program") -> tuple[ChainEnd, str] | None:
+    """How a chain ends that comes to a function's result; None: it does not. `source`: what it reads."""
     ends = (
         (_TEXT, ChainEnd.OUTSIDE, f"{name}() reads it from a text."),
         (_LOOKS_AT_TEXT, ChainEnd.OUTSIDE, f"{name}() looks at a text that comes from outside of the program."),
         (_ENVIRONMENT, ChainEnd.OUTSIDE, "It comes from the environment."),
         (_OPTIONS, ChainEnd.OUTSIDE, "It is an option of the command line."),
-        (_READS, ChainEnd.OUTSIDE, f"{name}() reads it from outside of the program."),
+        (_READS, ChainEnd.OUTSIDE, f"{name}() reads it from {source}."),
         (_CHANCE, ChainEnd.CHANCE, f"{name}() returns something else in every run."),
         (_ALLOCATES, ChainEnd.ADDRESS, f"It is where {name}() found room."),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from whyperf.collect.observation.sites import ObservedMemory as SiteMemory
-from whyperf.collect.observation.sites import ObservedSite, Rows
+from whyperf.collect.observation.sites import ObservedSite, OpenFile, Rows
 from whyperf.debuginfo.machines.machine import FlowStep
 from whyperf.debuginfo.machines.operations import VECTOR
 from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind, Input, MemoryOperand
@@ -31,6 +31,8 @@ class Point:
     is_entry: bool = False
     vector: int | None = None
     """The vector register that is recorded before the instruction; general ones are all recorded."""
+    file: OpenFile | None = None
+    """Of a call: the file that it is given, whose path is recorded as well."""
 
     @property
     def key(self) -> tuple[Path, int]:
@@ -43,6 +45,10 @@ class Point:
             memory = SiteMemory(own.base, own.index, own.scale, own.displacement, min(own.size, 8))
         return ObservedSite(path, address, self.after, self.register, memory, self.is_entry, vector=self.vector)
 
+    def site_of_file(self, path: Path, address: int) -> ObservedSite | None:
+        """The second one at the same instruction."""
+        return None if self.file is None else ObservedSite(path, address, file=self.file)
+
     def joined(self, other: Point) -> Point:
         """One look that serves both, where there is one: the first comes first."""
         return replace(
@@ -52,6 +58,7 @@ class Point:
             memory=other.memory if self.memory is None else self.memory,
             is_entry=self.is_entry or other.is_entry,
             vector=other.vector if self.vector is None else self.vector,
+            file=other.file if self.file is None else self.file,
         )
 
 

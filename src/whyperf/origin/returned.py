@@ -16,6 +16,7 @@ from whyperf.origin.outside import end_at, reads_number, takes_text
 from whyperf.origin.points import Point
 from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import AskMemory, CodeHere, Next, Stop
+from whyperf.origin.read_files import files_read, in_words
 from whyperf.origin.trail import Trail
 
 _RUNS_FOR_A_TEXT = 6
@@ -96,7 +97,8 @@ def library_end(trail: Trail, here: CodeHere, one: Definition, name: str, target
         option = option_of(targets, int(looked.rows["memory"][-1]))
         if option:
             return Stop(ChainEnd.OUTSIDE, option)
-    found = end_at(name)
+    source = in_words(files_read(trail, here, one.address, name), "outside of the program")
+    found = end_at(name, source)
     if found is not None and reads_number(name) and trail.evidence.has_room(_RUNS_FOR_A_TEXT):
         trail.otherwise = Stop(*found)
         memory = _text(here.slicer)

@@ -7,19 +7,17 @@ from collections import Counter
 import numpy as np
 
 from whyperf.collect.observation.sites import Rows
-from whyperf.debuginfo.slices.definitions import Definition
-from whyperf.debuginfo.slices.member_stores import stores_to_member
 from whyperf.diagnose.origin import ChainEnd
 from whyperf.origin.evidence import MOST_POINTS
+from whyperf.origin.member_writes import likely_stores
 from whyperf.origin.points import Point, content_in
-from whyperf.origin.program_code import BuildSide, CodeAddress, is_of_system
+from whyperf.origin.program_code import BuildSide, CodeAddress
 from whyperf.origin.questions import Next, Read, Stop, Writer, WriterUnknown
 from whyperf.origin.supplied import settle
 from whyperf.origin.trail import Trail
 from whyperf.origin.values import odd
-from whyperf.origin.written_by import could_write, equally_often, follow_writers, member_of
+from whyperf.origin.written_by import could_write, equally_often, follow_writers
 
-_SCAN_S = 5.0
 _MATCHED = 64
 """Reads, where runs are compared; of one run alone all count, since code that takes turns would be seen in part."""
 _NOT_AGAIN = "Its address is another one in every run, and its stores are too many to look at all of them."
@@ -28,7 +26,7 @@ _NOT_AGAIN = "Its address is another one in every run, and its stores are too ma
 def stored_within_run(trail: Trail, read: Read) -> Next:
     if read.definition is None or read.definition.memory is None:
         return WriterUnknown(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
-    stores = _likely(read, stores_to_member(read.here.module, read.definition.memory, _SCAN_S))
+    stores = [one for one, _ in likely_stores(read)]
     if not 0 < len(stores) < MOST_POINTS:
         return WriterUnknown(ChainEnd.NOT_FOLLOWED, _NOT_AGAIN)
     path = read.here.module.path
@@ -54,18 +52,6 @@ def odd_reads(read: Read, rows: Rows, side: BuildSide) -> Rows:
         return rows
     chosen = odd(content_in(rows, read.definition), read.compared, side)
     return rows[chosen] if chosen.any() else rows
-
-
-def _likely(read: Read, stores: list[Definition]) -> list[Definition]:
-    """Without those that debug information calls otherwise, or that a system's headers brought along."""
-    variables, member = read.here.module.variables, member_of(read.name)
-    found = []
-    for one in stores:
-        name = "" if variables is None or one.memory is None else variables.name_of(one.address, one.memory)
-        if (name and member and member_of(name) != member) or is_of_system(read.here.module, one.address):
-            continue
-        found.append(one)
-    return found
 
 
 def _last(trail: Trail, read: Read, stores: list[int], side: BuildSide) -> Writer | Stop | None:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from whyperf.debuginfo.machines.operations import VECTOR, Immediate
+from whyperf.debuginfo.machines.operations import VECTOR, Does, Immediate
 from whyperf.debuginfo.slices.definitions import FLAGS, Definition, DefinitionKind, Input
 from whyperf.diagnose.origin import ChainEnd, HopKind
 from whyperf.origin.copies import copied_by_vector, half_stored
 from whyperf.origin.made_of import CONSTANT, IN_A_LOOP, constant, made_from_before, made_of_itself
+from whyperf.origin.member_writes import another_became_rarer, is_member, is_rarer, member_of, written_more_rarely
 from whyperf.origin.questions import Ask, AskControl, CodeHere, Next, Read, Stop, Writer
+from whyperf.origin.string_stores import copied_by_string, string_store
 from whyperf.origin.supplied import narrowed
 from whyperf.origin.trail import Trail, TrailStep
 
 NOT_UNDERSTOOD = Stop(ChainEnd.NOT_FOLLOWED, "It is written by an instruction that is not understood.")
-_MORE_RARELY = Stop(ChainEnd.NOT_FOLLOWED, "Why it is written more rarely was not found.")
 _SAME_ADDED = Stop(
     ChainEnd.NOT_FOLLOWED, "The same is added each time. Why it is added more or less often was not found."
 )
-_RARER = 0.9
 _Place = TypeVar("_Place", bound=Hashable)
-_MEMBER = re.compile(r"->|\.")
-
-
-def is_rarer(count: int, other: int) -> bool:
-    return count < _RARER * other
 
 
 def follow_writers(trail: Trail, read: Read, good: Writer | None, bad: Writer) -> Next:
@@ -57,16 +51,11 @@ def _store(trail: Trail, writer: Writer) -> tuple[CodeHere | None, Definition | 
     return here, found[0] if found else None
 
 
-def member_of(name: str) -> str:
-    """`rounds` of `one->rounds`, and of `rounds`."""
-    return _MEMBER.split(name)[-1]
-
-
 def is_other_member(trail: Trail, read: Read, writer: Writer) -> bool:
     """Whether debug information calls what is written otherwise than what is read."""
     here, store = _store(trail, writer)
     name = "" if here is None or store is None else trail.name_after(here, store)
-    are_members = all(_MEMBER.search(one) for one in (name, read.name))
+    are_members = all(is_member(one) for one in (name, read.name))
     return are_members and member_of(name) != member_of(read.name)
 
 
@@ -88,9 +77,19 @@ def could_write(trail: Trail, writer: Writer, content: int, size: int) -> bool:
         value = source.value
     elif isinstance(source, int) and source < VECTOR:
         value = int(writer.registers[source])
+    elif isinstance(source, int) and _is_cleared(here, store.address, source):
+        value = 0
     else:
         return True
     return not ((value >> 8 * behind) ^ content) & ((1 << 8 * together) - 1)
+
+
+def _is_cleared(here: CodeHere, address: int, register: int) -> bool:
+    """Whether all bytes of a register are 0 there: of zeroed structures and arrays."""
+    function, made = here.slicer.function, here.slicer.definitions(address, register)
+    effects = [each for one in made if (at := function.at(one.address)) is not None for each in at.operation.effects]
+    zeros = [each.does is Does.CLEAR or each.sources == (Immediate(0),) for each in effects if each.target == register]
+    return 0 < len(made) == len(zeros) and all(zeros)
 
 
 def equally_often(counts: Mapping[_Place, int], writers: Mapping[_Place, Writer | None]) -> Stop:
@@ -113,9 +112,17 @@ def _missing(trail: Trail, read: Read, good: Writer, bad: Writer) -> Next | None
     other_was, other_now = trail.counts(bad_here, bad_store)
     if not is_rarer(now, was) or (is_rarer(other_was, other_now) and other_was / max(1, other_now) < now / max(1, was)):
         return None
-    written = trail.result(good_here, good_store)
-    trail.add(TrailStep(HopKind.STORED, good_here.at(good_store.address), written, read.name, counts=True))
-    return AskControl(good_here, good_store.address, _MORE_RARELY)
+    return written_more_rarely(trail, read, good_here, good_store)
+
+
+def no_longer_written(trail: Trail, read: Read, good: Writer) -> AskControl | None:
+    """What good runs wrote, where none of the program's own instructions writes in bad runs. None: it still runs."""
+    here, store = _store(trail, good)
+    if here is None or store is None:
+        return None
+    trail.count([(here, store)], "counting writes")
+    was, now = trail.counts(here, store)
+    return written_more_rarely(trail, read, here, store) if is_rarer(now, was) else None
 
 
 def stored(
@@ -125,7 +132,8 @@ def stored(
     general = [one for one in store.inputs if one.location != FLAGS and one.location < VECTOR]
     register = general[0].location if len(general) == 1 and not store.reads_memory else None
     half = half_stored(read, here, store, writers)
-    if trail.is_alone and half is None:
+    is_string = string_store(here.slicer.function, store.address) is not None  # what is looked at is its first step
+    if trail.is_alone and half is None and not is_string:
         trail.look([(here, store)], "looking at what is written")
         written = narrowed(trail.result(here, store), read.compared)
         read = replace(read, compared=written) if len(written.bad.values) else read
@@ -136,9 +144,20 @@ def stored(
     trail.asked.add(("stored", here.module.path, store.address))
     if half is not None:
         return half
+    if (copied := copied_by_string(read, here, store, writers)) is not None:
+        return copied
     if any(one.location >= VECTOR for one in store.inputs):
         return copied_by_vector(trail, read, here, store, writers)
-    return _made_for(trail, read, here, store, general)
+    found = _made_for(trail, read, here, store, general)
+    if isinstance(found, AskControl) and _by_the_same(writers):  # it writes the same
+        return another_became_rarer(trail, read, here, store) or found
+    return found
+
+
+def _by_the_same(writers: tuple[Writer | None, Writer | None]) -> bool:
+    """Whether nobody else was seen to write in good runs."""
+    good, bad = writers
+    return bad is not None and (good is None or good.at.key == bad.at.key)
 
 
 def _made_for(trail: Trail, read: Read, here: CodeHere, store: Definition, general: list[Input]) -> Next:

@@ -22,7 +22,15 @@ from tests.collect.observation.programs import (
     observed,
 )
 from tests.patience import PATIENCE_S
-from whyperf.collect.observation.sites import Forced, ObservationLimits, ObservedMemory, ObservedSite, Watch
+from whyperf.collect.observation.sites import (
+    Forced,
+    ObservationLimits,
+    ObservedMemory,
+    ObservedSite,
+    OpenFile,
+    Watch,
+    file_named,
+)
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 
@@ -322,3 +330,46 @@ def test_addresses_repeat_from_run_to_run(program: Path) -> None:
     runs = [observed([program, "3"], site) for _ in range(2)]
     assert runs[0].modules == runs[1].modules
     assert (runs[0].records["registers"] == runs[1].records["registers"]).all()
+
+
+def test_open_files_are_named_as_the_kernel_names_them(tmp_path: Path) -> None:
+    # GIVEN descriptors and streams, some of which are none
+    program = compiled(
+        tmp_path,
+        """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noipa)) void descriptor(int fd) { __asm__ volatile("" : : "r"(fd)); }
+__attribute__((noipa)) void stream(void *file) { __asm__ volatile("" : : "r"(file)); }
+int main(int count, char **words) {
+    static char other[4096];
+    descriptor(open(words[1], O_RDONLY));
+    descriptor(12345);
+    descriptor(-1);
+    stream(fopen(words[1], "r"));
+    stream(other);
+    stream((void *)8);
+    printf("%d\\n", count);
+    return 0;
+}
+""",
+    )
+    longest = tmp_path / ("d" * 200) / ("e" * 100)
+    longest.parent.mkdir()
+    for file in (tmp_path / "a file", longest):
+        file.write_text("x")
+        sites = [
+            ObservedSite(program, first(program, "descriptor"), file=OpenFile(ARGUMENT)),
+            ObservedSite(program, first(program, "stream"), file=OpenFile(ARGUMENT, is_stream=True)),
+            ObservedSite(program, first(program, "stream")),
+        ]
+        seen = observed([program, file], sites)
+        # THEN as much of the path is known as there is room for, and nothing where there is no file
+        wanted = [str(file)[:255], "", ""]
+        assert seen.status == 0 and [file_named(row) for row in seen.of(0)] == wanted
+        assert [file_named(row) for row in seen.of(1)] == wanted
+        # AND another site at the same instruction sees its registers, at the same hits
+        assert seen.of(2)["registers"][2, ARGUMENT] == 8
+        assert seen.of(1)["hit"].tolist() == seen.of(2)["hit"].tolist() == [0, 1, 2]

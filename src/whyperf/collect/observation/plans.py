@@ -46,6 +46,8 @@ class _Flags(IntFlag):
     REGISTER = 16
     FORCED = 32
     VECTOR = 64
+    FILE = 128
+    STREAM = 256
 
 
 def write_plans(folder: Path, sites: Sequence[ObservedSite], limits: ObservationLimits) -> tuple[str, ...]:
@@ -147,6 +149,8 @@ def _row(patch: int, number: int, site: ObservedSite, after: int | None, first_v
         flags |= _Flags.VECTOR
     if forced is not None:
         flags |= _Flags.FORCED
+    if site.file is not None:
+        flags |= _Flags.FILE | (_Flags.STREAM if site.file.is_stream else _Flags.NONE)
     return _ROW.pack(
         patch,
         number,
@@ -159,7 +163,7 @@ def _row(patch: int, number: int, site: ObservedSite, after: int | None, first_v
         (memory.index or 0) if memory is not None else 0,
         memory.scale if memory is not None else 0,
         min(memory.size, 8) if memory is not None else 0,
-        site.register or 0,
+        site.file.register if site.file is not None else site.register or 0,
         forced.register if forced is not None else 0,
         forced.size if forced is not None else 0,
         0 if site.vector is None else site.vector - VECTOR,

@@ -37,6 +37,14 @@ RECORD = np.dtype(
         ("vector", "<u8"),
     ]
 )
+
+
+def file_named(record: Rows) -> str:
+    """What `/proc/PID/fd` called the file, by the record of a site with `file`: at most 255 bytes; empty: unknown."""
+    text = np.ascontiguousarray(record["registers"]).tobytes().partition(b"\0")[0]
+    return text.decode(errors="replace")
+
+
 WRITE = np.dtype(
     [
         ("watch", "<u4"),
@@ -59,6 +67,14 @@ class ObservedMemory:
     scale: int
     displacement: int
     size: int  # bytes, at most 8 are recorded
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that a call is given."""
+
+    register: int
+    is_stream: bool = False  # the register holds a `FILE *`, else a descriptor
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,7 @@ class ObservedSite:
     spread: Spread | None = None  # if nothing else is asked of the instruction
     decided: Decided | None = None  # likewise
     vector: int | None = None  # vector register whose value before the instruction is recorded: its lowest 8 bytes
+    file: OpenFile | None = None  # its path is recorded in place of registers: `file_named`
 
 
 @dataclass(frozen=True)

@@ -73,3 +73,5 @@ class Operation:
     """How far above the frame pointer the stack's end is set."""
     sizes: tuple[int, ...] = field(default=(), compare=False)
     """Bytes of each operand that is a register; 0 for others."""
+    repeats: int | None = None
+    """The register that counts how often an instruction still runs, which steps along memory."""

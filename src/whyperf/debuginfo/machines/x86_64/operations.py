@@ -45,6 +45,7 @@ _KEEPS_FLAGS = (
 _DOES_NOTHING = ("nop", "endbr", "ret", "prefetch", "clflush", "pause", "ud", "hlt", "lfence", "mfence", "sfence")
 _BYTES = {"byte": 1, "word": 2, "dword": 4, "qword": 8, "tbyte": 10, "xmmword": 16, "ymmword": 32}
 _STRING = ("stos", "lods", "scas")
+_REPEATED_STORES = ("movs", "stos")
 
 
 def operation(mnemonic: str, operands: str, _end: int) -> Operation:
@@ -66,6 +67,7 @@ def _operation(mnemonic: str, operands: str) -> Operation:
         frame=0 if name == "mov" and read == (_FRAME, _STACK) else None,
         unwinds=_unwinds(name, read),
         sizes=sizes,
+        repeats=_COUNT if mnemonic.startswith("rep ") and name.startswith(_REPEATED_STORES) else None,
     )
 
 
