@@ -26,6 +26,8 @@ static volatile long kept;
 __attribute__((noinline))
 static void spend(long amount, double real, struct account *account, void *stored, char *text) {{
     unsigned long whole = (unsigned long)amount;
+    for (int i = 0; i < 64; i++)
+        kept += ((char *)malloc(1 << 20))[0];
     for (long i = 0; i < 30000000; i++)
         kept += (amount ^ i) + (long)real + account->balance + (long)whole + text[0] + (long)stored;
 }}
@@ -42,7 +44,12 @@ int main(int count, char **words) {{
     return count > 1 ? words[1][0] == 0 : 0;
 }}
 """
-KINDS = {"sampled": (), "by the wall clock": ("--clock", "wall"), "traced": ("--trace",)}
+KINDS = {
+    "sampled": (),
+    "by the wall clock": ("--clock", "wall"),
+    "of memory": ("--memory",),
+    "traced": ("--trace",),
+}
 # Which docs/privacy.md says are not redacted: command lines, source lines, paths, names.
 LEFT = {"manifest.json", "source text", "source file", "frames file", "functions file", "variables file"}
 LEFT |= {"processes command", "processes executable", "modules path"}
