@@ -22,6 +22,24 @@ static bool in_bpffs(const char *folder) {
     return statfs(folder, &status) == 0 && status.f_type == BPF_FS_MAGIC;
 }
 
+// 0 if it is a folder of ours in which nobody else can put or replace a pin. bpffs may be open to all users, like /tmp:
+// what another one left there is neither believed nor removed.
+static int check_folder(const char *folder) {
+    struct stat status;
+    if (lstat(folder, &status))
+        return errno;
+    bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+    return is_ours ? 0 : EPERM;
+}
+
+static int refuse_folder(const char *folder, int error, char text[TRACER_TEXT]) {
+    if (error == EPERM)
+        snprintf(text, TRACER_TEXT, "%.400s belongs to another user or can be changed by others", folder);
+    else
+        snprintf(text, TRACER_TEXT, "no tracer is pinned in %.400s", folder);
+    return error;
+}
+
 // The folder itself; bpffs is mounted where it usually is, if nobody has done so and we may.
 static int make_folder(const char *folder, char text[TRACER_TEXT]) {
     static const char USUAL[] = "/sys/fs/bpf";
@@ -36,8 +54,12 @@ static int make_folder(const char *folder, char text[TRACER_TEXT]) {
         snprintf(text, TRACER_TEXT, "%.400s cannot be made", folder);
         return error;
     }
+    int error = check_folder(folder);
+    if (error)
+        return refuse_folder(folder, error, text);
     if (!in_bpffs(folder)) {
         snprintf(text, TRACER_TEXT, "%.400s does not lie in a bpf file system", folder);
+        rmdir(folder); // if it was made just now; one with files in it stays
         return EINVAL;
     }
     return 0;
@@ -46,6 +68,8 @@ static int make_folder(const char *folder, char text[TRACER_TEXT]) {
 int tracer_pin(struct tracer *tracer, const char *folder, char text[TRACER_TEXT]) {
     char path[PATH_MAX];
     int error = make_folder(folder, text);
+    if (error)
+        return error;
     for (int i = 0; i < TRACER_MAPS && !error; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, tracer_map_name((enum tracer_map)i));
         error = bpf_obj_pin(tracer->maps[i].fd, path) ? errno : 0;
@@ -90,7 +114,11 @@ static int remove_pin(void *context, const char *name, const char *path) {
 }
 
 int tracer_unpin(const char *folder) {
-    int error = for_each_pin(folder, remove_pin, NULL);
+    int error = check_folder(folder);
+    if (!error && !in_bpffs(folder))
+        error = EINVAL;
+    if (!error)
+        error = for_each_pin(folder, remove_pin, NULL);
     if (!error && rmdir(folder))
         error = errno;
     return error;
@@ -116,17 +144,17 @@ int tracer_open_pinned(struct tracer *tracer, const char *folder, char text[TRAC
     for (int i = 0; i < TRACER_MAPS; i++)
         tracer->maps[i].fd = -1;
     tracer->pinned = true;
+    int error = check_folder(folder);
+    if (error)
+        return refuse_folder(folder, error, text);
     for (int i = 0; i < TRACER_MAPS; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/%s", folder, tracer_map_name((enum tracer_map)i));
         tracer->maps[i].fd = bpf_obj_get(path);
-        if (tracer->maps[i].fd < 0) {
-            int error = errno;
-            snprintf(text, TRACER_TEXT, "no tracer is pinned in %.400s", folder);
-            return error;
-        }
+        if (tracer->maps[i].fd < 0)
+            return refuse_folder(folder, errno, text);
     }
-    int error = for_each_pin(folder, take_link, tracer);
+    error = for_each_pin(folder, take_link, tracer);
     if (!error)
         error = tracer_map_shared(tracer, text);
     // Rows that the tracer before wrote stay where they are; new ones follow them.

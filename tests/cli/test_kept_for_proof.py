@@ -58,7 +58,7 @@ def _passes(
     monkeypatch.setattr(FurtherPasses, "_take", take)
     monkeypatch.setattr(FurtherPasses, "_functions", functions)
     monkeypatch.setattr(FurtherPasses, "_proven", proven)
-    measuring = Namespace(clock="cpu", memory_interval=0, work_count=None, latency=None)
+    measuring = Namespace(clock="cpu", memory_interval=0, redact=False, work_count=None, latency=None)
     plan = Namespace(adapted=None, measuring=measuring, counts=False, runs=3)
     args = Namespace(prove=prove, budget=budget, trace=False)
     passes = FurtherPasses(cast(ComparisonPlan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})

@@ -15,6 +15,8 @@ from tests.cli.conftest import Whyperf, sentence, whyperf
 from tests.importers import imported as ours
 from tests.importers.conftest import WAYS, Perf
 from tests.shared_cache import SHARED_CACHE
+from whyperf.errors import WhyperfError
+from whyperf.importers.perf_data import importing
 from whyperf.importers.perf_data.importing import import_perf_data
 from whyperf.recording.sealed.reader import Recording
 
@@ -78,6 +80,46 @@ def test_what_is_no_perf_data_gets_a_sentence_and_leaves_nothing(content: bytes,
     sentence(run("import", "perf.data", "-o", "out"), 1)
 
     assert not (tmp_path / "out").exists()
+
+
+BAD = {
+    "nothing": b"",
+    "perf.data": b"PERFILE2" + bytes(20),
+    "no stacks": b"nothing here\n",
+    "collapsed": b"main;read 3 4\n",
+    "pprof": b"\x1f\x8b" + bytes(40),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_file_replaces_no_recording(kind: str, run: Whyperf, tmp_path: Path) -> None:
+    # GIVEN a recording
+    (tmp_path / "good.txt").write_bytes(b"main;read 30\nmain;write 70\n")
+    assert run("import", "good.txt", "-o", "out").returncode == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    # WHEN it shall be replaced by what is none
+    (tmp_path / "bad").write_bytes(BAD[kind])
+    sentence(run("import", "--force", "bad", "-o", "out"), 1)
+    # THEN it is still there
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_a_profile_that_turns_out_bad_replaces_no_recording(
+    recorded: Get, run: Whyperf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bad(*_: object) -> None:
+        raise WhyperfError("The samples make no sense.")
+
+    (tmp_path / "good.txt").write_bytes(b"main;read 30\n")
+    assert run("import", "good.txt", "-o", "out").returncode == 0
+    monkeypatch.setattr(importing, "sealed_tables", bad)
+    with pytest.raises(WhyperfError, match="make no sense"):
+        import_perf_data(recorded("none", "good"), tmp_path / "out", force=True)
+    assert Recording(tmp_path / "out").manifest.tables["samples"].rows == 30
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_read(run: Whyperf) -> None:
+    assert "nowhere does not exist" in sentence(run("import", "perf.data", "-o", "nowhere/out"), 1)
 
 
 def test_a_missing_file_gets_a_sentence(run: Whyperf) -> None:

@@ -223,7 +223,7 @@ def kept(answer: ShownVerdict, folder: Path | None, args: argparse.Namespace) ->
     from whyperf.report.kept_verdict import keep_verdict
 
     is_redacted = any(one.manifest.redaction for one in (*answer.examined.good, *answer.examined.bad))
-    if folder is None or not judges_as_usual(args) or is_redacted:  # chains and proofs tell values as they are
+    if folder is None or not judges_as_usual(args) or is_redacted:  # redaction is of recordings alone
         return answer
     max_rows = getattr(args, "max_rows", MOST_ROWS)
     with contextlib.suppress(OSError):

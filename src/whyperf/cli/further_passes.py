@@ -67,6 +67,12 @@ def check_going_on(args: argparse.Namespace) -> None:
     other = "--quick" if args.quick else "--deep" if args.deep else None
     if args.prove and other is not None:
         raise WhyperfError(f"--prove and {other} exclude each other.", "whyperf compare --prove GOOD BAD", status=2)
+    if args.prove and args.redact:
+        raise WhyperfError(
+            "--prove and --redact exclude each other: a proof prints the values that it forces.",
+            "whyperf compare --redact GOOD BAD",
+            status=2,
+        )
 
 
 @dataclass(frozen=True)
@@ -164,10 +170,12 @@ class FurtherPasses:
         if self.args.trace or self.plan.measuring.clock == "wall":
             return set(Pass) - ({Pass.PROOF} if self.args.prove else set())
         measuring = self.plan.measuring
-        memory = {Pass.MEMORY} if measuring.memory_interval else set()
+        decided = {Pass.MEMORY} if measuring.memory_interval else set()
+        if measuring.redact:
+            decided |= {Pass.PROOF}  # it prints values as they are
         # Counting runs cannot tell how many units of work they did where calls of a function are the units.
         no_units = measuring.work_count is not None or measuring.latency is not None
-        return memory | ({Pass.COUNTS} if self.plan.counts or no_units else set())
+        return decided | ({Pass.COUNTS} if self.plan.counts or no_units else set())
 
     def _take(
         self, kind: Pass, recorded: Recorded, answer: ShownVerdict, runs: int | None

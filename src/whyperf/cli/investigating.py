@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,15 @@ def add_output_files(parser: argparse._ActionsContainer) -> None:
         default=[],
         help="a file that the program writes, and that forcing must not change (may be repeated)",
     )
+
+
+def refuse_redacted(recordings: Iterable[Recorded]) -> None:
+    """New runs show values as they are: nothing is run for recordings that do not."""
+    redacted = next((one for one in recordings if one.manifest.redaction), None)
+    if redacted is not None:
+        raise WhyperfError(
+            f"{redacted.path} is redacted, and new runs of its command would print values as they are.", _RECORD_AGAIN
+        )
 
 
 def planned(plan: ComparisonPlan, output_files: Sequence[Path]) -> Subject:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyperf.cli.diagnose import add_sides, sides, write_text
-from whyperf.cli.investigating import add_investigating, binaries_of, check_deep_hops, recorded, saying
+from whyperf.cli.investigating import (
+    add_investigating,
+    binaries_of,
+    check_deep_hops,
+    recorded,
+    refuse_redacted,
+    saying,
+)
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
 from whyperf.errors import WhyperfError
@@ -67,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     good, bad = (
         opened(path, args) for path in ((alone, alone) if alone else (paths[0] for paths in sides(args, NAME)))
     )
+    refuse_redacted((good, bad))
     subject = recorded(good, bad, args.output_file)
     start = _start(args, bad, Path(subject.bad.path))
     ends = time.monotonic() + args.budget

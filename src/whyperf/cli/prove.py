@@ -15,7 +15,7 @@ from whyperf.cli.diagnose import (
     kept,
     sides,
 )
-from whyperf.cli.investigating import add_investigating, check_deep_hops, investigated, recorded
+from whyperf.cli.investigating import add_investigating, check_deep_hops, investigated, recorded, refuse_redacted
 from whyperf.cli.opened_page import choose_page
 from whyperf.cli.opened_recordings import opened
 from whyperf.cli.progress import progress
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args)
     check_deep_hops(args)
     good, bad = sides(args, NAME)
+    refuse_redacted(opened(path, args) for path in (*good, *bad))
     answer = judged(good, bad, args)
     subject = recorded(opened(good[0], args), opened(bad[0], args), args.output_file)
     ends = time.monotonic() + args.budget

@@ -120,6 +120,17 @@ def _record(plan: ComparisonPlan, side: Side, number: int, shown: Steps, *, coun
         force=plan.force,
         on_tick=shown.tick,
     )
+    try:
+        _check_outcome(plan, side, number, outcome)
+    finally:
+        if plan.measuring.redact and (counting or plan.perf_hz):  # sealing removes it of others
+            from whyperf.recording.sealed.writer import remove_output
+
+            remove_output(outcome.path)
+    return outcome
+
+
+def _check_outcome(plan: ComparisonPlan, side: Side, number: int, outcome: RunOutcome) -> None:
     if outcome.stopped_by == "interrupt":
         raise KeyboardInterrupt
     if plan.adapted is not None and (outcome.work is None or outcome.failure is not None):
@@ -128,7 +139,6 @@ def _record(plan: ComparisonPlan, side: Side, number: int, shown: Steps, *, coun
     if outcome.failure is not None:
         sentence = f"The {side.value} run {number} failed: {outcome.failure.sentence}{_wrote(outcome)}"
         raise RunError(side, sentence, outcome.failure.next_command)
-    return outcome
 
 
 def _wrote(outcome: RunOutcome) -> str:

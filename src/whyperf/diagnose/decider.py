@@ -16,7 +16,8 @@ from whyperf.engines.values.patterns import WRONG_CONSTRAINT
 
 _MOST = 0.5  # no choice: more than half is what "most" means
 _ENGINE = "counts"
-_DOUBT = "counts show that it makes the call more often, but not why; whyperf prove may tell"
+_DOUBT = "counts show that it makes the call more often, but not why"
+_TOLD_BY = "; whyperf prove may tell"
 
 
 def with_decider(verdict: Verdict, bad: Sequence[Run], excess: Excess | None) -> Verdict:
@@ -30,7 +31,7 @@ def with_decider(verdict: Verdict, bad: Sequence[Run], excess: Excess | None) ->
         decision,
         f"{decision.sentence} By exact counts, that is most of the excess.",
         _ENGINE,
-        _DOUBT,
+        _DOUBT if any(run.manifest.redaction for run in bad) else _DOUBT + _TOLD_BY,
         lines_around(bad, decision.file, decision.line, {decision.line: 1.0}),
     )
     leads = leading(verdict, decider, next(iter(payers), verdict.suspects[0]))

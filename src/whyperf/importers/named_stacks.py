@@ -59,9 +59,10 @@ def store(profile: NamedProfile, output: Path, *, force: bool) -> Recording:
     if not 0 < count <= MOST_SAMPLES:
         what = "holds no samples" if not count else f"holds {count:,} samples, more than anybody can mean"
         raise WhyperfError(f"The profile {what}.", "whyperf import --help")
+    manifest, tables = _manifest(profile), _tables(profile)  # before an earlier recording is replaced
     kept = folders.create(output, force=force)
     try:
-        write_recording(output, _manifest(profile), _tables(profile))
+        write_recording(output, manifest, tables)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)
         raise

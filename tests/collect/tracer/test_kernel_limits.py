@@ -284,6 +284,22 @@ def test_a_pinned_ring_survives_its_maker(tmp_path: Path) -> None:
             unpin(folder)
 
 
+def test_nothing_is_pinned_where_others_may_put_pins(tmp_path: Path) -> None:
+    from whyperf.collect._tracer import unpin
+
+    folder = Path(f"/sys/fs/bpf/whyperf-test-{os.getpid()}")
+    with Tracing(tmp_path / "tables", kinds=[EventKind.SWITCH], met_limit=0) as tracing:
+        folder.mkdir()
+        try:
+            folder.chmod(0o777)
+            with pytest.raises(PermissionError, match="can be changed by others"):
+                tracing.tracer.pin(folder)
+            assert list(folder.iterdir()) == []
+        finally:
+            folder.chmod(0o700)
+            unpin(folder)
+
+
 def test_a_module_without_build_id_is_kept_once(tmp_path: Path) -> None:
     """Or a server that runs such programs again and again would fill the memory for tables."""
     program = compiled("sleeper.c", tmp_path, "-Wl,--build-id=none")

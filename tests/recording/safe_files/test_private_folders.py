@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from whyperf.collect._tracer import Tracer, unpin
+from whyperf.collect.dependences import tool_build
+from whyperf.collect.dependences.valgrind import find_valgrind
 from whyperf.collect.sampling.sampler import tables_folder
 from whyperf.collect.tracer import holder
+from whyperf.collect.tracer.flight import dumping, starting
+from whyperf.collect.tracer.flight.state import read_flight
 from whyperf.debuginfo.code_maps import cache
 from whyperf.errors import WhyperfError
 from whyperf.recording.safe_files.private_folders import private_folder
@@ -126,6 +131,83 @@ def test_a_planted_cache_is_not_believed(
     planted(shared / "cache" / "whyperf")
     monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "cache"))
     assert "belongs to another user" in as_somebody(asked)
+
+
+@needs_root
+def test_a_planted_valgrind_tool_is_not_believed(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a cache in which somebody else has put a tool for the installed Valgrind
+    (shared / "bin").mkdir()
+    (shared / "bin" / "valgrind").write_text("#!/bin/sh\necho valgrind-3.25.1\n")
+    (shared / "bin" / "valgrind").chmod(0o755)
+    planted(shared / "cache" / "whyperf")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "cache"))
+    tools = tool_build.tool_folder("3.25.1")
+    tools.mkdir(parents=True)
+    (tools / f"{tool_build.TOOL}-{tool_build._machine()}-linux").touch()
+    assert tool_build.is_built(tools)
+    # THEN it is not taken for the one that whyperf builds
+    assert "belongs to another user" in as_somebody(lambda: find_valgrind({"PATH": str(shared / "bin")}))
+
+
+@pytest.fixture
+def open_bpffs(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where pins would be, below a bpf file system in which all users may make folders."""
+    monkeypatch.setattr(holder, "_BPFFS", shared)
+    monkeypatch.setenv("WHYPERF_TRACE_FOLDER", str(shared / "state"))
+    return shared / "whyperf-state"
+
+
+ASK_FOR_PINS: list[Callable[[], object]] = [
+    holder.rings_are_pinned,
+    holder.pins_folder,
+    lambda: holder.alone("me").__enter__(),
+    read_flight,
+    dumping.open_pinned,
+    starting.stop,
+]
+
+
+@needs_root
+@pytest.mark.parametrize("ask", ASK_FOR_PINS)
+def test_planted_pins_are_neither_believed_nor_removed(open_bpffs: Path, ask: Callable[[], object]) -> None:
+    (planted(open_bpffs) / "link-0").touch()
+    assert "belongs to another user" in as_somebody(ask)
+    assert (open_bpffs / "link-0").exists()
+
+
+@needs_root
+def test_a_planted_link_to_pins_is_refused(open_bpffs: Path, shared: Path) -> None:
+    (shared / "own").mkdir()
+    os.chown(shared / "own", SOMEBODY, SOMEBODY)
+    open_bpffs.symlink_to(shared / "own")
+    os.chown(open_bpffs, ELSE, ELSE, follow_symlinks=False)
+    assert "belongs to another user" in as_somebody(holder.rings_are_pinned)
+
+
+@needs_root
+def test_ones_own_pins_in_an_open_bpffs(open_bpffs: Path) -> None:
+    assert as_somebody(holder.rings_are_pinned) == "False"
+    open_bpffs.mkdir(mode=0o700)
+    os.chown(open_bpffs, SOMEBODY, SOMEBODY)
+    assert as_somebody(holder.rings_are_pinned) == "True"
+
+
+@needs_root
+@pytest.mark.parametrize("mode", [0o700, 0o770, 0o707])
+def test_the_tracer_itself_opens_and_removes_only_ones_own_pins(shared: Path, mode: int) -> None:
+    # GIVEN folders of another user, and of one's own that others may write to
+    for name, owner in (("others", ELSE), ("own", SOMEBODY)):
+        (planted(shared / name) / "link-0").touch()
+        os.chown(shared / name, owner, owner)
+        (shared / name).chmod(0o777 if owner == ELSE else mode)
+    # THEN the tracer refuses them by itself; in one's own it finds no tracer, and removes nothing outside of bpffs
+    refused = {shared / "others": True, shared / "own": mode != 0o700}
+    for folder, is_refused in refused.items():
+        opened = as_somebody(lambda folder=folder: Tracer.pinned(folder, shared))  # type: ignore[misc]
+        assert ("belongs to another user or can be changed by others" in opened) == is_refused, opened
+        removed = as_somebody(lambda folder=folder: unpin(folder))  # type: ignore[misc]
+        assert removed.startswith("PermissionError" if is_refused else "OSError(22"), removed
+        assert (folder / "link-0").exists()
 
 
 def test_a_cache_that_cannot_be_made_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from tests.recording.planted import MARK, NUMBER, places_of, traces_permitted, ways_to_write, whyperf
 from whyperf.recording.sealed.manifest import Counting, UncountedModule
+from whyperf.recording.sealed.reader import Recording
 from whyperf.recording.sealed.scrub import _counting
 
 pytestmark = pytest.mark.process
@@ -27,8 +30,15 @@ __attribute__((noinline)) static void spend(long amount, const char *text) {{
     fputs("{MARK} in a file", file);
     fclose(file);
 }}
+__attribute__((noinline)) static long *fill(long size, long amount) {{
+    long *block = malloc(size * sizeof *block);
+    for (long i = 0; i < size; i++) block[i] = amount;
+    printf("%d", block == NULL);
+    return block;
+}}
 int main(int count, char **words) {{
     long secret = strtol(getenv("{MARK}_NAME"), NULL, 10);
+    for (int i = 0; i < 64; i++) kept += fill(1 << 17, secret)[i];
     spend(secret, count > 1 ? words[1] : "");
     puts("{MARK} was printed");
     return 0;
@@ -39,6 +49,9 @@ int main(int count, char **words) {{
 KINDS = {
     "sampled": (),
     "traced": ("--trace",),
+    "by the wall clock": ("--clock", "wall"),
+    "timed": ("--latency", "fill"),
+    "of memory": ("--memory",),
     "counted": ("--counts",),
     "deep": ("--deep", "--symptom", "line:FOLDER/spend.c:8"),
 }
@@ -68,6 +81,23 @@ def test_no_secret_is_left(kind: str, folder: Path, tmp_path: Path) -> None:
     # GIVEN that the recording itself holds secrets
     assert leaks(out)
     # THEN its scrubbed copy holds none
+    whyperf("scrub", out, "-o", tmp_path / "scrubbed", cwd=tmp_path)
+    assert leaks(tmp_path / "scrubbed") == []
+    # and what was asked for had been recorded
+    recorded = Recording(out)
+    assert kind != "of memory" or recorded.table("allocations").num_rows
+    assert kind != "timed" or recorded.table("work").column("count").to_pylist() == [64]
+
+
+def test_no_secret_is_left_of_what_perf_recorded(folder: Path, tmp_path: Path) -> None:
+    if shutil.which("perf") is None:
+        pytest.skip("perf is not installed: apt-get install linux-perf")
+    file, out = tmp_path / "perf.data", tmp_path / "recording"
+    environment = os.environ | {f"{MARK}_NAME": str(NUMBER)}
+    program = [folder / "tool", folder / f"{MARK}-out"]
+    subprocess.run(["perf", "record", "-q", "-g", "-o", file, "--", *program], cwd=folder, env=environment, check=True)
+    whyperf("import", file, "-o", out, cwd=tmp_path)
+    assert leaks(out)
     whyperf("scrub", out, "-o", tmp_path / "scrubbed", cwd=tmp_path)
     assert leaks(tmp_path / "scrubbed") == []
 

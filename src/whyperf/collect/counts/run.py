@@ -89,7 +89,8 @@ def record_counts(
         start = start_of(
             program.command, environment, sampling, named, 0, options=run_options(program, lifecycle, unit=unit)
         )
-        recorder = CountsRecorder(folder, start, library, plans)
+        with folder.removed_unless_begun():
+            recorder = CountsRecorder(folder, start, library, plans)
         return run_to_the_end(
             plain,
             path,

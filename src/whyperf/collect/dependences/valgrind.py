@@ -21,6 +21,7 @@ from whyperf.collect.dependences.tool_build import (
 )
 from whyperf.collect.sampling.sampler import cache_folder
 from whyperf.errors import WhyperfError
+from whyperf.recording.safe_files.private_folders import check_private
 
 # Nothing that a tool does between a load-exclusive and its store-exclusive may make the store fail for ever.
 TOOL_OPTIONS = (f"--tool={TOOL}", "--quiet", "--sim-hints=fallback-llsc")
@@ -63,6 +64,7 @@ def find_valgrind(environment: Mapping[str, str]) -> Valgrind:
         raise WhyperfError("--deep needs Valgrind, which is not installed.", INSTALL)
     version = _installed_version(path)
     tools = tool_folder(version)
+    check_private(tools)  # a tool that somebody else put there is not the one that was built
     return Valgrind(path, version, tools, None if is_built(tools) else find_parts(path, version, environment))
 
 

@@ -39,6 +39,18 @@ class RecordingFolder:
         os.close(self.lock)
 
 
+def check_creatable(path: Path, *, force: bool) -> None:
+    """Refuse what `create` would refuse, before time is spent on what shall lie there. Nothing is replaced yet."""
+    if path.exists() or path.is_symlink():
+        _check_replaceable(path, force)
+        return
+    try:
+        path.mkdir(mode=0o700)
+        path.rmdir()
+    except OSError as error:
+        raise not_created(path, error) from None
+
+
 def create(path: Path, *, force: bool) -> RecordingFolder:
     """Makes exactly `path`; replaces a recording only when forced, and anything else never."""
     if path.exists() or path.is_symlink():
@@ -59,7 +71,23 @@ def create(path: Path, *, force: bool) -> RecordingFolder:
 
 
 def _make_room(path: Path, force: bool) -> None:
-    from whyperf.recording.removal import ForeignFileError, is_provably_ours, remove_recording  # loads pyarrow
+    from whyperf.recording.removal import ForeignFileError, remove_recording  # loads pyarrow
+
+    _check_replaceable(path, force)
+    try:
+        remove_recording(path)
+    except ForeignFileError as foreign:
+        raise WhyperfError(
+            f"{path} is not replaced: {foreign.path.relative_to(path)} in it was not written by whyperf.",
+            f"mv {shlex.quote(str(foreign.path))} ELSEWHERE",
+        ) from None
+    except OSError as error:
+        quoted = shlex.quote(str(path))
+        raise WhyperfError(f"{path} cannot be replaced: {error.strerror}.", f"ls -la {quoted}") from None
+
+
+def _check_replaceable(path: Path, force: bool) -> None:
+    from whyperf.recording.removal import is_provably_ours  # loads pyarrow
 
     quoted = shlex.quote(str(path))
     if not is_provably_ours(path):
@@ -72,12 +100,3 @@ def _make_room(path: Path, force: bool) -> None:
         raise WhyperfError(
             f"{path} already holds a recording; --force replaces it.", f"whyperf record --force -o {quoted} ..."
         )
-    try:
-        remove_recording(path)
-    except ForeignFileError as foreign:
-        raise WhyperfError(
-            f"{path} is not replaced: {foreign.path.relative_to(path)} in it was not written by whyperf.",
-            f"mv {shlex.quote(str(foreign.path))} ELSEWHERE",
-        ) from None
-    except OSError as error:
-        raise WhyperfError(f"{path} cannot be replaced: {error.strerror}.", f"ls -la {quoted}") from None

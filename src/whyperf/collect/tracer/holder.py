@@ -13,10 +13,11 @@ from pathlib import Path
 
 from whyperf.errors import WhyperfError
 from whyperf.recording.safe_files.dataclass_json import MisfitError, from_plain
-from whyperf.recording.safe_files.private_folders import private_folder
+from whyperf.recording.safe_files.private_folders import check_private, private_folder
 
 _FOLDER = "WHYPERF_TRACE_FOLDER"  # for tests, which must not disturb each other
 _LOCK = "tracer"
+_BPFFS = Path("/sys/fs/bpf")
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,23 @@ def state_folder() -> Path:
 
 
 def pins_folder() -> Path:
-    """Where the flight recorder's programs and rings stay without a process."""
-    given = os.environ.get(_FOLDER)
-    return Path("/sys/fs/bpf") / (f"whyperf-{Path(given).name}" if given else "whyperf")
+    """Where the flight recorder's programs and rings stay without a process; WhyperfError where others can put them."""
+    folder = _pins()
+    check_private(folder)
+    return folder
 
 
 def rings_are_pinned() -> bool:
     """Whether they are in the kernel now; whoever may not look there could not have put them there."""
     try:
-        return pins_folder().is_dir()
+        return _pins().is_dir() and pins_folder().is_dir()
     except PermissionError:
         return False
+
+
+def _pins() -> Path:
+    given = os.environ.get(_FOLDER)
+    return _BPFFS / (f"whyperf-{Path(given).name}" if given else "whyperf")
 
 
 def holder() -> TracerHolder | None:

@@ -48,6 +48,8 @@ def _can_be_proven(symptom: Symptom, suspects: Sequence[Suspect], runs: Sequence
     """Whether runs can be made and compared in which the first suspect's values are forced."""
     if not suspects or suspects[0].kind != "function" or is_named_by_address(suspects[0].function):
         return False
+    if any(run.manifest.redaction for run in runs):  # a proof prints values as they are
+        return False
     if any(suspect.proofs for suspect in suspects) or not is_measurable(symptom.measure):
         return False
     if Nature(symptom.kind) is Nature.EXTERNAL:  # nothing in this program decides about it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,9 +22,9 @@ from whyperf.importers.perf_data.reading import PerfData, listed, read_perf_data
 from whyperf.importers.perf_data.system_calls import fill_system_calls
 from whyperf.recording.safe_files.dataclass_json import to_plain
 from whyperf.recording.schemas.events import EventKind
-from whyperf.recording.sealed.manifest import Host, Sampling, Totals, TraceSummary
+from whyperf.recording.sealed.manifest import Host, Manifest, Sampling, Totals, TraceSummary
 from whyperf.recording.sealed.reader import Recording
-from whyperf.recording.sealed.writer import write_recording
+from whyperf.recording.sealed.writer import Content, write_recording
 from whyperf.seal.evidence import RawEvidence, without_samples
 from whyperf.seal.progress import Progress, silently
 from whyperf.seal.sealing import sealed_tables
@@ -36,16 +36,20 @@ _FILES_NAMED = 5
 
 
 def import_perf_data(path: Path, output: Path, *, force: bool = False, progress: Progress | None = None) -> Recording:
-    """Makes the recording `output` of a perf.data file."""
+    """Makes the recording `output` of a perf.data file. An earlier one is replaced once all of the file was read."""
     report = progress or silently
+    folders.check_creatable(output, force=force)
+    report(f"reading {path.name}", 0.0)
+    read = read_perf_data(path)
+    trace = trace_of(read, "perf.data", _scope(read.container.features.command))
+    traced, whole = traced_of(read, trace), whole_program(read.books.happenings, trace.scope)
+    evidence = without_samples(_start(read, whole), traced, _said(read, traced, whole))
+    manifest, tables = sealed_perf_data(read, evidence, report)
     kept = folders.create(output, force=force)
     try:
-        report(f"reading {path.name}", 0.0)
-        read = read_perf_data(path)
-        trace = trace_of(read, "perf.data", _scope(read.container.features.command))
-        traced, whole = traced_of(read, trace), whole_program(read.books.happenings, trace.scope)
-        evidence = without_samples(_start(read, whole), traced, _said(read, traced, whole))
-        return seal_perf_data(output, read, evidence, report)
+        report("writing tables", 0.9)
+        write_recording(output, manifest, tables)
+        return Recording(output)
     except BaseException:
         shutil.rmtree(output, ignore_errors=True)
         raise
@@ -53,18 +57,16 @@ def import_perf_data(path: Path, output: Path, *, force: bool = False, progress:
         kept.release()
 
 
-def seal_perf_data(
-    output: Path, read: PerfData, evidence: RawEvidence, progress: Progress = silently, *, notes: Sequence[str] = ()
-) -> Recording:
-    """Writes the recording `output`, whose folder is there."""
+def sealed_perf_data(
+    read: PerfData, evidence: RawEvidence, progress: Progress = silently, *, notes: Sequence[str] = ()
+) -> tuple[Manifest, Mapping[str, Content]]:
+    """What `write_recording` takes."""
     manifest, tables = sealed_tables(evidence, progress, DebugInfo())
     told = (*manifest.losses.notes, *notes, *notes_of(read))
     # Where there were other events too, nobody knows what was lost: the trace says how many.
     lost = 0 if any(one.is_tracepoint for one in read.container.events) else read.books.lost
     losses = replace(manifest.losses, samples_dropped=lost, stacks_cut=read.cut, notes=told)
-    progress("writing tables", 0.9)
-    write_recording(output, replace(manifest, losses=losses), tables)
-    return Recording(output)
+    return replace(manifest, losses=losses), tables
 
 
 def trace_of(read: PerfData, source: str, scope: str) -> TraceSummary:

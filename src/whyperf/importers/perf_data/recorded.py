@@ -11,11 +11,12 @@ import numpy as np
 from whyperf.collect.perf_record.process import PerfRecorded
 from whyperf.collect.tracer.traced import Records
 from whyperf.importers.perf_data.bookkeeping import Forked
-from whyperf.importers.perf_data.importing import seal_perf_data, trace_of, traced_of
+from whyperf.importers.perf_data.importing import sealed_perf_data, trace_of, traced_of
 from whyperf.importers.perf_data.reading import read_perf_data
 from whyperf.recording.layout import RAW
 from whyperf.recording.schemas.events import EventKind
 from whyperf.recording.sealed.reader import Recording
+from whyperf.recording.sealed.writer import write_recording
 from whyperf.seal.evidence import read_evidence
 
 _RECORDED = frozenset(
@@ -37,7 +38,8 @@ def seal_recorded_by_perf(path: Path, perf: PerfRecorded) -> Recording:
     followed = {"tree": started, "process": [perf.scope.pid or 0], "all": []}[perf.scope.name]
     evidence = replace(read_evidence(path / RAW), traced=replace(traced, followed=tuple(followed)))
     early = ("perf ended before the program did: its file was full.",) if perf.ended_early else ()
-    return seal_perf_data(path, read, evidence, notes=early)
+    write_recording(path, *sealed_perf_data(read, evidence, notes=early))
+    return Recording(path)
 
 
 def _from_exec_on(records: Records, started: list[int]) -> Records:

@@ -24,12 +24,18 @@ def private_folder(path: Path) -> Path:
 
     OSError where it cannot be made.
     """
-    _check(next(parent for parent in (path, *path.parents) if os.path.lexists(parent)))
+    check_private(path)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _check(path)
-    if path.stat().st_uid != os.geteuid():
-        raise _shared(path, path)
+    check_private(path)
     return path
+
+
+def check_private(path: Path) -> None:
+    """WhyperfError where another user owns or can replace any part of the path, as far as it exists. Make nothing."""
+    present = next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
+    _check(present)
+    if present == path and path.stat().st_uid != os.geteuid():
+        raise _shared(path, path)
 
 
 def _check(path: Path) -> None:

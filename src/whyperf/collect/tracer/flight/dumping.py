@@ -64,7 +64,8 @@ def dump(path: Path, last_s: float | None, *, force: bool) -> Dumped:
         notes = tuple(_notes(tracer, flight, last_s, taken.seconds))
         folder = folders.create(path, force=force)
         try:
-            _write(folder.raw, tracer, flight, taken, notes)
+            with folder.removed_unless_begun():  # the rings hold all of it still
+                _write(folder.raw, tracer, flight, taken, notes)
         except OSError as error:
             raise WhyperfError(f"{path} cannot be written: {error.strerror}.", f"df -h {path.parent}") from None
         finally:
