@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,12 +79,15 @@ def test_what_pointers_point_to_costs_a_value_at_most(compiled: Compile, sampled
     body, is_unreadable = PROGRAMS[name]
     program = compiled(HEADERS + "int main(void) { " + body + ' puts("alive"); return 0; }', "-O0")
 
-    outcome = sampled(program, values_depth=8)
+    # How often pointers are followed depends on what that costs, and so on the machine.
+    counted, end = Counter[str](), time.monotonic() + PATIENCE_S
+    while not (counted["values_unreadable"] if is_unreadable else counted["values_others"] > 20):
+        assert time.monotonic() < end, counted
+        outcome = sampled(program, values_depth=8)
+        assert (outcome.status, outcome.output) == (0, "alive\n")
+        counted.update(outcome.counters)
 
-    assert (outcome.status, outcome.output) == (0, "alive\n")
-    assert outcome.counters["values"] > 20
-    assert outcome.counters["values_others"] > 0
-    assert (outcome.counters["values_unreadable"] > 0) == is_unreadable
+    assert (counted["values_unreadable"] > 0) == is_unreadable
 
 
 def test_memory_that_another_thread_unmaps_meanwhile(compiled: Compile, sampled: Run) -> None:
