@@ -12,10 +12,12 @@ from tests.report import verdicts
 from whyperf.cli import further_passes
 from whyperf.cli.diagnose import ShownVerdict
 from whyperf.cli.further_passes import First, FurtherPasses
+from whyperf.collect.setup.lifecycle import Measuring
 from whyperf.comparison.alternation import Side
 from whyperf.comparison.passes import Pass
 from whyperf.comparison.plan import ComparisonPlan
 from whyperf.diagnose.verdict import Verdict
+from whyperf.investigation.so_far import TriedFunctions
 
 
 class _Answer(Namespace):
@@ -34,7 +36,7 @@ class _Clock:
 
 
 def _passes(
-    monkeypatch: pytest.MonkeyPatch, *, budget: float, prove: bool, counting_s: float
+    monkeypatch: pytest.MonkeyPatch, *, budget: float, prove: bool, counting_s: float, **measured: Any
 ) -> list[tuple[str, float]]:
     """Which passes are made of a comparison whose pairs took 10 s, and how much time each had."""
     made: list[tuple[str, float]] = []
@@ -46,9 +48,9 @@ def _passes(
         clock.now += counting_s
         return recorded, answer
 
-    def functions(_self: FurtherPasses, _answer: Any, until: float) -> tuple[()]:
+    def functions(_self: FurtherPasses, _answer: Any, until: float) -> TriedFunctions:
         made.append(("functions", until - clock.now))
-        return ()
+        return TriedFunctions()
 
     def proven(_self: FurtherPasses, answer: Any, until: float, _functions: Any) -> Any:
         made.append(("proof", until - clock.now))
@@ -58,7 +60,7 @@ def _passes(
     monkeypatch.setattr(FurtherPasses, "_take", take)
     monkeypatch.setattr(FurtherPasses, "_functions", functions)
     monkeypatch.setattr(FurtherPasses, "_proven", proven)
-    measuring = Namespace(clock="cpu", memory_interval=0, redact=False, work_count=None, latency=None)
+    measuring = Measuring(**measured)
     plan = Namespace(adapted=None, measuring=measuring, counts=False, runs=3)
     args = Namespace(prove=prove, budget=budget, trace=False)
     passes = FurtherPasses(cast(ComparisonPlan, plan), args, lambda one: one, {Side.GOOD: [], Side.BAD: []})
@@ -83,3 +85,13 @@ def test_by_itself_a_proof_is_made_of_what_is_left(monkeypatch: pytest.MonkeyPat
     assert made == [("functions", 60.0), ("counts", 60.0)]
     made = _passes(monkeypatch, budget=400.0, prove=False, counting_s=20.0)
     assert made == [("functions", 400.0), ("counts", 400.0), ("proof", 380.0)]
+
+
+@pytest.mark.parametrize("withheld", [{"redact": True}, {"excluded_variables": ("pin*",)}, {"values_depth": 0}])
+def test_values_that_shall_not_be_seen_are_forced_only_if_the_user_asks(
+    monkeypatch: pytest.MonkeyPatch, withheld: dict[str, Any]
+) -> None:
+    made = _passes(monkeypatch, budget=400.0, prove=False, counting_s=20.0, **withheld)
+    assert made == [("counts", 400.0)]
+    made = _passes(monkeypatch, budget=400.0, prove=True, counting_s=20.0, **withheld)
+    assert made[-1][0] == "proof"

@@ -171,7 +171,7 @@ class FurtherPasses:
             return set(Pass) - ({Pass.PROOF} if self.args.prove else set())
         measuring = self.plan.measuring
         decided = {Pass.MEMORY} if measuring.memory_interval else set()
-        if measuring.redact:
+        if measuring.withholds_values and not self.args.prove:
             decided |= {Pass.PROOF}  # it prints values as they are
         # Counting runs cannot tell how many units of work they did where calls of a function are the units.
         no_units = measuring.work_count is not None or measuring.latency is not None

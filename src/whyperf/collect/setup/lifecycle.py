@@ -51,6 +51,11 @@ class Measuring:
     reported_work: Callable[[Path], float | None] | None = None
 
     @property
+    def withholds_values(self) -> bool:
+        """Some of the program's values shall not be seen."""
+        return self.redact or bool(self.excluded_variables) or not self.values_depth
+
+    @property
     def blocked_rate_hz(self) -> float:
         """At most: looks at threads that wait become rarer where they would cost too much."""
         return float(self.rate_hz) if self.clock == "wall" else 0.0
