@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.collect.counts.machine import counting_machine
-from tests.collect.open_recording import OpenRecording
+from tests.collect.open_recording import FakeSymbols, OpenRecording
 from tests.recording.test_hostile import PLACED, instead, refused
 from whyperf.collect.counts.counter_files import read_counter_file
 from whyperf.collect.counts.raw import COUNTERS, PLANS, counted_since_ready, keep_counts_so_far
@@ -98,6 +98,15 @@ def test_what_was_counted_before_is_taken_off_where_its_places_fit(made: OpenRec
     for changed in ("[]", "{", '{"places": {"x": [0]}}', whole.replace("[0, ", "[9000000, ")):
         places.write_text(changed)
         assert _calls(made.raw) > 0
+
+
+def test_a_programs_name_may_be_any_bytes(made: OpenRecording) -> None:
+    file = file_of(made, COUNTERS)
+    content = file.read_bytes()
+    at = content.index(b"/program\0", _FIRST_ROW)
+    _write(file, at, "<8s", b"/pr\xffgram")
+    (row,) = made.sealed(FakeSymbols()).table("processes").to_pylist()
+    assert row["executable"].endswith("/pr?gram") and made.path.exists()
 
 
 def _calls(raw: Path) -> int:

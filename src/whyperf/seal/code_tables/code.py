@@ -13,6 +13,7 @@ import pyarrow as pa
 from whyperf.collect.target.module_layers import file_name, origin_of
 from whyperf.collect.tracer.traced import KERNEL_FIRST
 from whyperf.recording.names.identity import COMPILED_WHILE_RUNNING
+from whyperf.recording.safe_files.dataclass_json import storable
 from whyperf.recording.schemas.tables import FRAMES, FUNCTIONS, MODULES
 from whyperf.seal.code_tables.kernel_code import Kernel
 from whyperf.seal.evidence import Int32, Int64, UInt64
@@ -131,8 +132,8 @@ class CodeBuilder:
     def _add_module(self, module: Module, origin: str, debug: str) -> int:
         self._modules.add(
             1,
-            name=[file_name(module.path)],
-            path=[module.path],
+            name=[storable(file_name(module.path))],
+            path=[storable(module.path)],
             build_id=[module.build_id],
             origin=[origin],
             debug=[debug],

@@ -16,6 +16,7 @@ from whyperf.collect.target.module_layers import origin_of
 from whyperf.debuginfo.probes.sites import functions_entered_at
 from whyperf.errors import WhyperfError
 from whyperf.recording.layout import RAW
+from whyperf.recording.safe_files.dataclass_json import storable
 from whyperf.recording.schemas.call_tables import CALL_COUNTS, NotCounted
 from whyperf.recording.schemas.tables import PROCESSES, THREADS
 from whyperf.recording.sealed.manifest import Counting, Manifest, UncountedModule
@@ -121,7 +122,7 @@ def _counting(processes: list[CountedProcess], planned: PlannedSites, programs: 
     found = [sites for one in modules.values() if (sites := planned.of(one)) is not None]
     reasons = Counter(NotCounted(reason).name.lower() for sites in found for reason in sites.reason.tolist() if reason)
     uncounted = [
-        UncountedModule(one.path, _REASONS[one.reason])
+        UncountedModule(storable(one.path), _REASONS[one.reason])
         for one in modules.values()
         if one.reason and origin_of(one.path, programs, "") not in _LEFT_OUT
     ]
@@ -142,7 +143,7 @@ def _notes(processes: list[CountedProcess]) -> list[str]:
 
 
 def _processes(evidence: RawEvidence, processes: list[CountedProcess]) -> pa.Table:
-    names = [process.modules[0].path if process.modules else "" for process in processes]
+    names = [_program_of(process) for process in processes]
     return table_of(
         PROCESSES,
         process=range(len(processes)),
@@ -156,6 +157,10 @@ def _processes(evidence: RawEvidence, processes: list[CountedProcess]) -> pa.Tab
     )
 
 
+def _program_of(process: CountedProcess) -> str:
+    return storable(process.modules[0].path) if process.modules else ""
+
+
 def _threads(processes: list[CountedProcess]) -> pa.Table:
     """Counts are of processes: each has one thread here."""
     rows = range(len(processes))
@@ -164,7 +169,7 @@ def _threads(processes: list[CountedProcess]) -> pa.Table:
         thread=rows,
         process=rows,
         tid=[process.pid for process in processes],
-        name=[Path(process.modules[0].path if process.modules else "").name for process in processes],
+        name=[Path(_program_of(process)).name for process in processes],
         start=[process.start_ns for process in processes],
         cpu=[-1 for _ in processes],
     )
