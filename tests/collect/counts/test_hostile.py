@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,8 +14,10 @@ import pytest
 from tests.collect.counts.machine import counting_machine
 from tests.collect.open_recording import FakeSymbols, OpenRecording
 from tests.recording.test_hostile import PLACED, instead, refused
-from whyperf.collect.counts.counter_files import read_counter_file
+from whyperf.collect.counts.counter_files import counted_processes, read_counter_file
 from whyperf.collect.counts.raw import COUNTERS, PLANS, counted_since_ready, keep_counts_so_far
+from whyperf.collect.counts.recorder import CountsRecorder
+from whyperf.collect.runs.unsampled_run import UnsampledRun
 from whyperf.errors import WhyperfError
 
 _SOURCE = """__attribute__((noipa)) int leaf(int n) { return n * 3 + 1; }
@@ -95,9 +98,35 @@ def test_what_was_counted_before_is_taken_off_where_its_places_fit(made: OpenRec
     assert _calls(made.raw) == 0
     places = made.raw / "before-ready.json"
     whole = places.read_text()
-    for changed in ("[]", "{", '{"places": {"x": [0]}}', whole.replace("[0, ", "[9000000, ")):
+    for changed in ("[]", "{", "[" * 100_000, '{"places": {"x": [0]}}', whole.replace("[0, ", "[9000000, ")):
         places.write_text(changed)
         assert _calls(made.raw) > 0
+
+
+def test_a_recording_may_have_more_processes_than_files_may_be_open(made: OpenRecording) -> None:
+    first = file_of(made, COUNTERS)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number in range(200):
+        subprocess.run(["cp", "--sparse=always", first, first.with_name(f"x{number}.counts")], check=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (150, limits[1]))
+    try:
+        processes = counted_processes(first.parent)
+        calls = [int(process.modules[0].counts.sum()) for process in processes]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert len(calls) == 201 and min(calls) > 0
+
+
+def test_something_else_in_the_place_of_a_counter_does_not_end_the_recorder(
+    made: OpenRecording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(made.raw / COUNTERS / "8.counts")
+    said: list[str] = []
+    monkeypatch.setattr(UnsampledRun, "append", lambda _self, kind, **_: said.append(kind))
+    recorder = object.__new__(CountsRecorder)
+    recorder._raw = made.raw
+    recorder.append("ready")
+    assert said == ["ready"]
 
 
 def test_a_programs_name_may_be_any_bytes(made: OpenRecording) -> None:

@@ -1,11 +1,12 @@
 """The files in which processes count: `native/probes/counters.h` has the same numbers.
 
 A process may have been killed at any moment, and files come from processes that are not trusted: what does not fit is
-passed over. Counts are read when they are used: a file has room for 16 MB a process.
+passed over. Counts are read when they are used: each process may have 16 MB of them.
 """
 
 from __future__ import annotations
 
+import shlex
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from whyperf.errors import WhyperfError
 from whyperf.recording.safe_files.regular_files import map_regular
 
 SUFFIX = ".counts"
@@ -28,6 +30,7 @@ _BUILD_ID_BYTES = 20
 _BLOCK_BYTES, _MOST_BLOCKS = 16 << 20, 4096
 _COUNTER_BYTES = 8
 
+Bytes = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.uint64]
 
 
@@ -88,15 +91,20 @@ def counted_processes(folder: Path) -> list[CountedProcess]:
 
 
 def read_counter_file(path: Path) -> CountedProcess | None:
-    """WhyperfError where it is no regular file, or larger than any."""
+    """None of a file that says nothing, or is gone. WhyperfError of what is no regular file, or larger than any."""
+    return _read(path, _content(path))
+
+
+def _content(path: Path) -> Bytes:
     try:
-        content = map_regular(path, _BLOCKS_FROM + _MOST_BLOCKS * _BLOCK_BYTES)
-    except OSError:
-        return None
-    return _read(np.frombuffer(content, np.uint8))
+        return np.frombuffer(map_regular(path, _BLOCKS_FROM + _MOST_BLOCKS * _BLOCK_BYTES), np.uint8)
+    except FileNotFoundError:
+        return np.zeros(0, np.uint8)
+    except OSError as error:
+        raise WhyperfError(f"{path} cannot be read: {error.strerror}.", f"ls -l {shlex.quote(str(path))}") from None
 
 
-def _read(content: npt.NDArray[np.uint8]) -> CountedProcess | None:
+def _read(path: Path, content: Bytes) -> CountedProcess | None:
     if len(content) < _BLOCKS_FROM:
         return None
     head = content[: _HEADER.size].tobytes()
@@ -105,18 +113,20 @@ def _read(content: npt.NDArray[np.uint8]) -> CountedProcess | None:
     )
     if magic != _MAGIC or version != _VERSION or block_bytes != _BLOCK_BYTES or blocks > _MOST_BLOCKS:
         return None
-    whole_blocks = Blocks(content[_BLOCKS_FROM:], blocks)
+    whole_blocks = Blocks(path, blocks)
     rows = (_row(content, row, whole_blocks) for row in range(min(modules, _MODULES)))
     return CountedProcess(pid, parent, start, bool(forked), bool(mode), uncounted, bool(unwatched), tuple(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    content: npt.NDArray[np.uint8]
+    """Of one file, which is open only while it is read: there may be thousands."""
+
+    path: Path
     count: int
 
     def summed(self, first: int, counters: int) -> Counts:
-        """None where they do not lie in a block."""
+        """Empty where they do not lie in a block."""
         fits = first % _COUNTER_BYTES == 0 and first + counters * _COUNTER_BYTES <= _BLOCK_BYTES
         total = np.zeros(counters if fits else 0, np.uint64)
         for part in self._parts(first, total.nbytes):
@@ -124,15 +134,16 @@ class Blocks:
         return total
 
     def _parts(self, first: int, size: int) -> Iterator[Counts]:
+        content = _content(self.path)[_BLOCKS_FROM:] if size else np.zeros(0, np.uint8)
         for block in range(self.count):
             low = block * _BLOCK_BYTES + first
-            if low >= len(self.content):
+            if low >= len(content):
                 return
-            part = self.content[low : low + size]
+            part = content[low : low + size]
             yield part[: len(part) // _COUNTER_BYTES * _COUNTER_BYTES].view(np.uint64)
 
 
-def _row(content: npt.NDArray[np.uint8], number: int, blocks: Blocks) -> CountedModule:
+def _row(content: Bytes, number: int, blocks: Blocks) -> CountedModule:
     at = _HEADER_BYTES + number * _ROW.size
     build_id, id_bytes, reason, counters, first, plan_checksum, _bias, path = _ROW.unpack(
         content[at : at + _ROW.size].tobytes()

@@ -64,7 +64,7 @@ def _before(raw: Path) -> Callable[[str], Counts | None]:
     try:
         places = from_plain(_Places, json.loads(read_regular(raw / _PLACES, MOST_JSON_BYTES))).places
         content = map_regular(raw / _BEFORE, MOST_TEXT_BYTES)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return lambda _key: None
 
     def counts(key: str) -> Counts | None:

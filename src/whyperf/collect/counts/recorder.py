@@ -16,6 +16,7 @@ from whyperf.collect.setup.folder import RecordingFolder
 from whyperf.collect.setup.run_log import cannot_be_written
 from whyperf.collect.setup.start import Start
 from whyperf.collect.target.program import Program
+from whyperf.errors import WhyperfError
 
 LIBRARY = Path(_session.__file__).parent / "libwhyperf_probes.so"
 
@@ -48,7 +49,7 @@ class CountsRecorder(UnsampledRun):
 
     def append(self, kind: str, **fields: Any) -> None:
         if kind == "ready":
-            with contextlib.suppress(OSError):  # then all of it is counted, and the log says so
+            with contextlib.suppress(OSError, WhyperfError):  # then all of it is counted, and the log says so
                 keep_counts_so_far(self._raw)
         super().append(kind, **fields)
 

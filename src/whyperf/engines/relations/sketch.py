@@ -16,6 +16,7 @@ from whyperf.engines.relations.executions.matching import SharedSites, match_sit
 from whyperf.engines.relations.executions.tree_passes import inclusive, within_same
 from whyperf.engines.run import Run, column, ints
 
+_MOST = 1 << 53  # activations: far more than any run has, so that sums of them fit
 Call = tuple[int, int, int]
 """Calling function, its call (a shared site, NONE when unknown), function called."""
 
@@ -172,4 +173,4 @@ def fanout_counts(side: SketchSide, nodes: Sequence[int], parents: Sequence[int]
     if none > 0:
         made[0] += none
     values = sorted(value for value in made if made[value] > 0)
-    return Counts(np.array(values, np.int64), np.array([made[value] for value in values], np.int64))
+    return Counts(np.array(values, np.int64), np.array([min(made[value], _MOST) for value in values], np.int64))
