@@ -78,5 +78,5 @@ def test_more_activations_than_a_run_can_have(tmp_path: Path) -> None:
     paths = [stored_sketch(tmp_path / "good", 60), stored_sketch(tmp_path / "bad", 240)]
     for path in paths:
         rows = [{**row, "activations": (1 << 63) - 1} for row in Recording(path).table("fanouts").to_pylist()]
-        replace_table(path, "fanouts", pa.Table.from_pylist(rows, table_named("fanouts").schema))
+        replace_table(path, "fanouts", pa.Table.from_pylist(rows * 3, table_named("fanouts").schema))
     assert main(["diagnose", *map(str, paths)]) in (0, 3, 4)
