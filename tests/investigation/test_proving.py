@@ -379,3 +379,20 @@ def test_copies_of_an_instruction_are_forced_together(tmp_path: Path) -> None:
     assert [len(site.copies) for site in found.forcible[hop]][:1] == [1]
     done = ChainProof(found, investigated).tried()
     assert [(one.hop, one.proof.finding) for one in done] == [(hop, ProofFinding.PROVEN)], done
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_of_too_many_copies_only_one_is_forced(tmp_path: Path) -> None:
+    # GIVEN a line that is inlined into more functions than are forced together
+    many = "\n".join(
+        f"__attribute__((used)) KEPT static void f{one}(long m) {{ spin(planned(m)); }}" for one in range(70)
+    )
+    source = COPIED.replace("%s", "    long rounds = mode * 650000 + 100000;\n    return rounds;")
+    source = source.replace("KEPT static void early", f"{many}\nKEPT static void early")
+    found, _ = _chain(tmp_path, source, "0", "2", "spin.rounds")
+    hop = next(row for row, one in enumerate(found.origin.hops) if one.function == "planned")
+    # THEN whoever only follows the value does not look for copies
+    site = found.forcible[hop][0]
+    assert "copies" not in vars(site)
+    assert site.copies == ()
