@@ -141,7 +141,7 @@ def test_a_program_without_branches_is_not_run_for_them(monkeypatch: pytest.Monk
 
 def test_a_run_that_noted_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, so_far = _tried(monkeypatch, EnteredBlocks((), 0, True), EnteredBlocks((), 0, True))
-    assert asked == 1 and "No branch could be compared: the good run noted none" in so_far.decisions_note
+    assert asked == 1 and "The good run noted no branches, so none could be compared." in so_far.decisions_note
 
 
 def test_runs_that_look_for_decisions_have_a_bound_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from whyperf.origin.starts import start_at_variable
 from whyperf.proof.by_value import ForcedPlace
 from whyperf.proof.rounds import ProofSide, Trying, UsualRuns, not_testable
 from whyperf.proof.sentences import ProofClaim
-from whyperf.proof.trial import TrialKind, TrialRun
+from whyperf.proof.trial import RunEnding, TrialKind, TrialRun
 
 PROGRAM = Path("/nowhere/program")
 ONE, CHANGING = ((5, 40),), ((5, 20), (6, 20))
@@ -61,9 +61,13 @@ def _tried(
     settled: str = "",
     so_far: SoFar | None = None,
     parts: dict[str, float] | None = None,
+    runs_before: int = 0,
+    then: Callable[[], None] = lambda: None,
+    most: list[int | None] | None = None,
 ) -> tuple[list[tuple[str, bool]], list[str]]:
     """Trials as pairs of what was forced and whether in order; and what is said in the end. `parts`: what removes only
-    a part of the excess."""
+    a part of the excess. `runs_before`: of a trial that pauses; `then`: after each trial that ended; `most`: how many
+    runs of each kind they may have."""
     asked: list[tuple[str, bool]] = []
 
     class Trial:
@@ -81,11 +85,16 @@ def _tried(
             self._asked = claim.what, places[0].in_order
             self.removed_in_part = 0.0
 
-        def proof(self, *, pauses: bool = False) -> Proof | None:
+        def proof(self, *, pauses: bool = False, most_runs: int | None = None) -> Proof | None:
             what, part = self._claim.what, (parts or {}).get(self._claim.what, 0.0)
             if pauses and part:
                 self.removed_in_part = part
+                for number in range(runs_before):
+                    self._trying.on_run(TrialKind.FORCED, number)
                 return None
+            if most is not None:
+                most.append(most_runs)
+            then()
             asked.append(self._asked)
             self._trying.on_run(TrialKind.BAD, 0)
             told = not_testable(self._claim, self._trying.measure, f"{what} was tried.")
@@ -133,6 +142,57 @@ def test_what_removes_only_a_part_waits_until_the_others_were_tried(monkeypatch:
     # GIVEN only one hop that can be tried, there is nothing to wait for
     asked, said = _tried(monkeypatch, _found(None, _site(ONE, ((9, 40),)), turn=1), parts={"b": 0.5})
     assert asked == [("b", False)] and said == ["b: 0.5"]
+
+
+def _used(runs: int, run: TrialRun = TrialRun(1.0, 0)) -> SoFar:  # noqa: B008 (frozen)
+    """After so many runs, and a first trial that stopped after one of each kind."""
+    return SoFar(most_runs=20, runs=runs, usual={TrialKind.GOOD: [run], TrialKind.BAD: [run]})
+
+
+def test_a_trial_that_waits_goes_on_only_if_there_are_runs_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), _site(ONE, ((7, 40),)), turn=2)
+    parts, so_far, most = {"c": 0.5, "b": 0.6}, _used(8), list[int | None]()
+    # GIVEN no runs left when the others were tried
+    asked, said = _tried(monkeypatch, two, parts=parts, so_far=so_far, runs_before=5)
+    assert not asked and so_far.ran_out and so_far.runs == 18
+    assert said[:2] == [
+        "Not testable: forcing `b` removes 60% of the excess in one run, and no more runs are allowed.",
+        "Not testable: forcing `c` removes 50% of the excess in one run, and no more runs are allowed.",
+    ]
+    assert said[2].endswith("`a` in f was not forced: no more runs are allowed.")
+    # GIVEN some: so many of each kind as they are enough for, of which the good and the bad ones are lacking as well
+    asked, _ = _tried(monkeypatch, two, parts=parts, so_far=_used(4), runs_before=5, most=most)
+    assert [what for what, _ in asked] == ["a", "b"] and most == [None, 2]
+    # GIVEN a first trial of all, it goes on until it tells
+    asked, said = _tried(monkeypatch, two, parts=parts, so_far=SoFar(most_runs=5), runs_before=5, most=most)
+    assert most[-1] == Trying.most_runs
+    # GIVEN no time left for another such part
+    asked, said = _tried(monkeypatch, two, parts=parts, so_far=_used(0), ends_in=-1.0)
+    assert not asked and said[0].endswith("`c` removes 50% of the excess in one run, and there is no time left.")
+
+
+def test_no_trial_goes_on_if_nothing_may_be_forced_or_the_program_always_crashes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    two = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), turn=1)
+    three = _found(_site(ONE, ((9, 40),)), _site(ONE, ((8, 40),)), _site(ONE, ((7, 40),)), turn=2)
+    crashed = TrialRun(1.0, 139, RunEnding.CRASHED)
+    crashing = _used(0, crashed)
+
+    def crash() -> None:
+        for kind in (TrialKind.GOOD, TrialKind.BAD):
+            crashing.usual[kind].append(crashed)
+
+    asked, said = _tried(monkeypatch, three, parts={"c": 0.5, "b": 0.6}, so_far=crashing, then=crash)
+    assert asked == [("a", False)] and said == ["Not testable: a was tried."]
+    shared = _used(0)
+
+    def forbid() -> None:
+        shared.forbidden = "Others use its files."
+
+    asked, said = _tried(monkeypatch, two, parts={"b": 0.5}, so_far=shared, then=forbid)
+    assert asked == [("a", False)]
+    assert said[1].endswith("removes 50% of the excess in one run, and other processes use the program's files.")
 
 
 def test_every_hop_that_was_not_tried_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +376,7 @@ def test_a_chain_that_ends_with_a_made_value_does_not_hand_on_the_input(monkeypa
         def __init__(self, *given: object, **_usual: object) -> None:
             claims.append(given[3])  # type: ignore[arg-type]
 
-        def proof(self, *, pauses: bool) -> Proof:
+        def proof(self, *, pauses: bool, most_runs: int | None) -> Proof:
             return not_testable(claims[-1], "cpu_s", "tried.")
 
     def claimed(kind: HopKind) -> ProofClaim:
@@ -379,3 +439,20 @@ def test_copies_of_an_instruction_are_forced_together(tmp_path: Path) -> None:
     assert [len(site.copies) for site in found.forcible[hop]][:1] == [1]
     done = ChainProof(found, investigated).tried()
     assert [(one.hop, one.proof.finding) for one in done] == [(hop, ProofFinding.PROVEN)], done
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
+def test_of_too_many_copies_only_one_is_forced(tmp_path: Path) -> None:
+    # GIVEN a line that is inlined into more functions than are forced together
+    many = "\n".join(
+        f"__attribute__((used)) KEPT static void f{one}(long m) {{ spin(planned(m)); }}" for one in range(70)
+    )
+    source = COPIED.replace("%s", "    long rounds = mode * 650000 + 100000;\n    return rounds;")
+    source = source.replace("KEPT static void early", f"{many}\nKEPT static void early")
+    found, _ = _chain(tmp_path, source, "0", "2", "spin.rounds")
+    hop = next(row for row, one in enumerate(found.origin.hops) if one.function == "planned")
+    # THEN whoever only follows the value does not look for copies
+    site = found.forcible[hop][0]
+    assert "copies" not in vars(site)
+    assert site.copies == ()

@@ -12,9 +12,11 @@ import pytest
 from tests.engines.made import Made, recording
 from tests.report import verdicts
 from whyperf.cli.investigating import recorded
+from whyperf.collect.runs import work_count
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.program import find_program
 from whyperf.diagnose.verdict import PEAK_BYTES
+from whyperf.errors import WhyperfError
 from whyperf.investigation.investigate import investigate, investigate_functions
 from whyperf.investigation.subject import ProofBounds, Subject, UnitsOfWork
 from whyperf.investigation.trials import Investigated
@@ -60,7 +62,20 @@ def test_what_recordings_counted_is_counted_in_trials(tmp_path: Path) -> None:
 )
 def test_where_units_cannot_be_counted_there_is_a_reason(units: UnitsOfWork, measure: str, said: str) -> None:
     why = why_not_counted(_subject(units), measure)
-    assert said in why and bool(said) == bool(why)
+    assert said in why and bool(said) == bool(why) and "--work-count" not in why
+
+
+def test_whether_calls_can_be_counted_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+
+    def refuse(calls: str, *_where: object) -> None:
+        asked.append(calls)
+        raise WhyperfError("There is no such function.")
+
+    monkeypatch.setattr(work_count, "counter_again", refuse)
+    subject = _subject(UnitsOfWork(("f", "f")))
+    assert why_not_counted(subject, "cpu_s") == why_not_counted(subject, "wall_s") != ""
+    assert asked == ["f"]
 
 
 def test_then_nothing_is_forced() -> None:

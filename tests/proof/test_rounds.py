@@ -42,6 +42,14 @@ def test_good_and_bad_runs_are_shared() -> None:
     assert not {TrialKind.GOOD, TrialKind.BAD} & set(second.made) and len(second.made) == 6
 
 
+def test_a_trial_that_goes_on_without_more_runs_is_judged_as_what_it_is() -> None:
+    rounds = _Rounds()
+    assert rounds.judged(from_outside=True).finding is ProofFinding.TRIGGER
+    made = len(rounds.made)
+    assert rounds.judged(from_outside=True, most_runs=rounds.done).finding is ProofFinding.TRIGGER
+    assert len(rounds.made) == made
+
+
 def test_reverse_runs_are_made_only_where_they_could_tell_something() -> None:
     innocent = _Rounds(forced=TrialRun(_SLOW, 0))
     assert innocent.judged().finding is ProofFinding.REFUTED

@@ -35,7 +35,7 @@ _UNTRIED = {
 _NOT_FORCED = "No branch was forced. {why}"
 _FORCED = "Branches were forced to go as in the good run, in {runs}{result}."
 _NO_RESULT = ": the output changed, or most of the excess stayed"
-_NOTHING_NOTED = "No branch could be compared: the {kind} run noted none, so the program could not be observed."
+_NOTHING_NOTED = "The {kind} run noted no branches, so none could be compared."
 _NOT_WHOLE = "The good run's branches are not all known: part of it could not be observed."
 
 

@@ -21,10 +21,11 @@ from whyperf.proof.by_spreading import SpreadPlace, prove_spread
 from whyperf.proof.by_value import ValueTrial
 from whyperf.proof.judging import NOTHING_GONE
 from whyperf.proof.places import ForcedPlace, Places
-from whyperf.proof.rounds import SharedFileError, not_testable
+from whyperf.proof.rounds import SharedFileError, Trying, not_testable
 from whyperf.proof.sentences import NOT_IN_A_REGISTER, ProofClaim, was_not_forced
 
 _MOST_TRIALS = 3
+_ROUNDS_BEFORE = 1  # of a trial that paused
 _CONSTANT = 0.95  # of what a place made is one value
 _MADE = (HopKind.CONSTANT, HopKind.CHOSEN, HopKind.COMPUTED)
 """With these as its last hop, a chain that leads outside ends where the program makes a value of the input."""
@@ -69,16 +70,17 @@ class ChainProof:
             elif why_not := self._why_not_now(number, done, begun, is_time_left=is_time_left):
                 not_tried[number] = why_not
             else:
-                began = time.monotonic()
                 begun.append(self._begun(one))
                 done += self._went_on(begun[-1], not_tried, pauses=one is not every[-1])
-                now = time.monotonic()
-                is_time_left = self.investigated.bounds.ends - now >= now - began
+                begun[-1].took_s = time.monotonic() - begun[-1].began
+                is_time_left = self.investigated.bounds.left_s >= begun[-1].took_s
             if done and _is_whole(done[-1].proof):
                 return done
         paused = (one for one in begun if one.number not in {*not_tried, *(each.hop for each in done)})
         for waiting in sorted(paused, key=lambda one: one.trial.removed_in_part, reverse=True):
-            done += self._went_on(waiting, not_tried)
+            if self.investigated.so_far.always_crashes:
+                break
+            done += self._went_on_again(waiting, not_tried)
             if done and _is_whole(done[-1].proof):
                 return done
         if self.investigated.so_far.always_crashes or any(one.proof.is_settled for one in done):
@@ -98,12 +100,32 @@ class ChainProof:
             return _SAME_INPUT
         return "" if self.investigated.so_far.has_room_for_a_trial() else _NO_RUNS_LEFT
 
-    def _went_on(self, begun: _Begun, not_tried: dict[int, str], *, pauses: bool = False) -> Iterator[Tried]:
+    def _went_on_again(self, waiting: _Begun, not_tried: dict[int, str]) -> Iterator[Tried]:
+        """What a trial has shown that paused. The first one of all goes on until it tells, others if there is room."""
+        so_far = self.investigated.so_far
+        why_not = ""
+        if so_far.forbidden:
+            why_not = _FORBIDDEN
+        elif not waiting.is_first and self.investigated.bounds.left_s < waiting.took_s:
+            why_not = _NO_TIME_LEFT
+        elif not waiting.is_first and not so_far.can_go_on(_ROUNDS_BEFORE):
+            why_not = _NO_RUNS_LEFT
+        if why_not:
+            removed = waiting.trial.removed_in_part
+            why = f"forcing `{waiting.claim.what}` removes {removed:.0%} of the excess in one run, and {why_not}."
+            yield Tried(waiting.number, not_testable(waiting.claim, self.investigated.measure, why))
+            return
+        most = Trying.most_runs if waiting.is_first else so_far.rounds_after(_ROUNDS_BEFORE)
+        yield from self._went_on(waiting, not_tried, most_runs=most)
+
+    def _went_on(
+        self, begun: _Begun, not_tried: dict[int, str], *, pauses: bool = False, most_runs: int | None = None
+    ) -> Iterator[Tried]:
         """What a trial has shown; nothing if it pauses, since it removes only a part of the excess, or if nothing may
         be forced."""
         so_far = self.investigated.so_far
         try:
-            proof = begun.trial.proof(pauses=pauses)
+            proof = begun.trial.proof(pauses=pauses, most_runs=most_runs)
         except SharedFileError as error:
             so_far.forbidden, not_tried[begun.number] = error.sentence, _FORBIDDEN
             return
@@ -170,17 +192,22 @@ class ChainProof:
         if site.texts != (claim.good, claim.bad) and site.texts[0] != site.texts[1]:  # another value of the same line
             what = site.name or claim.what
             claim = replace(claim, what=what, good=site.texts[0], bad=site.texts[1], is_part=not site.name)
-        trying = self.investigated.trying(f"forcing {claim.what}")
-        trial = ValueTrial(*self.investigated.sides, places, claim, trying, usual=self.investigated.so_far.usual)
-        return _Begun(number, frozenset(places), claim, trial)
+        trying, so_far = self.investigated.trying(f"forcing {claim.what}"), self.investigated.so_far
+        trial = ValueTrial(*self.investigated.sides, places, claim, trying, usual=so_far.usual)
+        return _Begun(number, frozenset(places), claim, trial, so_far.is_first_trial, time.monotonic())
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Begun:
     number: int
     places: frozenset[ForcedPlace]
     claim: ProofClaim
     trial: ValueTrial
+    is_first: bool
+    """Of the whole investigation."""
+    began: float
+    took_s: float = 0.0
+    """Until it ended, or paused."""
 
 
 def tried_functions(suspects: Sequence[Suspect], investigated: Investigated) -> TriedFunctions:

@@ -13,6 +13,7 @@ from whyperf.proof.rounds import Trying, UsualRuns, usual_runs
 _A_LOOK = 2  # runs: a good and a bad one
 _LEAST_OF_A_TRIAL = 5
 """Runs of one that uses others' good and bad runs: one that looks, two forced, two with the own value."""
+_LEAST_ROUNDS = 2
 _OWN_KINDS = 3  # of the five kinds of runs, those that no other trial makes
 
 
@@ -64,13 +65,30 @@ class SoFar:
 
     def has_room_for_a_trial(self) -> bool:
         """A first one is always made: without it, all runs before were in vain."""
-        return self._is_first_trial() or self._has_room(_LEAST_OF_A_TRIAL)
+        return self.is_first_trial or self._has_room(_LEAST_OF_A_TRIAL)
 
     def most_of_each_kind(self) -> int:
         """Of the next trial's runs. The first one goes on until it tells; others do if runs are left."""
-        return Trying.most_runs if self._is_first_trial() else min(Trying.most_runs, max(2, self.left // _OWN_KINDS))
+        return Trying.most_runs if self.is_first_trial else max(_LEAST_ROUNDS, self.rounds_after(0))
 
-    def _is_first_trial(self) -> bool:
+    def rounds_after(self, done: int) -> int:
+        """So many in all can a trial have that has had `done`. It lacks those of the usual runs that no trial made."""
+        left, rounds = self.left, done
+        while rounds < Trying.most_runs:
+            left -= _OWN_KINDS + sum(len(runs) <= rounds for runs in self.usual.values())
+            if left < 0:
+                break
+            rounds += 1
+        return rounds
+
+    def can_go_on(self, done: int) -> bool:
+        """Whether a trial that waits may have another round."""
+        self.ran_out |= self.rounds_after(done) <= done
+        return self.rounds_after(done) > done
+
+    @property
+    def is_first_trial(self) -> bool:
+        """The next one is."""
         return not any(self.usual.values())
 
     def _has_room(self, runs: int) -> bool:

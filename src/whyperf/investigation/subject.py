@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from whyperf.collect.setup.lifecycle import Lifecycle
 from whyperf.collect.target.loaded_files import paths_of
 from whyperf.collect.target.program import Program
+from whyperf.errors import WhyperfError
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,19 @@ class Subject:
         """Good and bad runs are made of other files."""
         good, bad = (set(paths_of(one, self.environment)) for one in (self.good, self.bad))
         return good != bad
+
+    @cached_property
+    def why_calls_not_counted(self) -> str:
+        """Why runs that force values cannot count the calls that are units of work; empty: they can."""
+        from whyperf.collect.runs.work_count import counter_again
+
+        for program, lifecycle, calls in zip((self.good, self.bad), self.lifecycles, self.units.calls, strict=True):
+            try:
+                if calls:
+                    counter_again(calls, program, self.environment, lifecycle.folder).close()
+            except WhyperfError as error:
+                return f"Runs that force values cannot count the units of work, calls of `{calls}`. {error.sentence}"
+        return ""
 
 
 MOST_RUNS = 20

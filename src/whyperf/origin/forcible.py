@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 
 from whyperf.debuginfo.machines.operations import VECTOR
@@ -40,8 +41,12 @@ class ForcibleSite:
     in_good: tuple[Path, int] | None
     """File and address of the same instruction in the good build; None: that has other code there."""
     is_reached_in_good: bool = True
-    copies: tuple[InstructionCopy, ...] = ()
-    """Others of the same instruction, which may make the same value elsewhere."""
+    find_copies: Callable[[], tuple[InstructionCopy, ...]] = field(default=tuple, compare=False)
+
+    @cached_property
+    def copies(self) -> tuple[InstructionCopy, ...]:
+        """Others of the same instruction, which may make the same value elsewhere. It takes time to find them."""
+        return self.find_copies()
 
 
 def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[ForcibleSite, ...]:
@@ -74,7 +79,7 @@ def forcible_sites(steps: Iterable[TrailStep], code: ProgramCode) -> tuple[Forci
                 POINTER in compared.good.histogram or POINTER in compared.bad.histogram,
                 code.in_good(code.at(step.at.module.path, address)),
                 step.is_reached_in_good,
-                _other_copies(step, code) if after and step.after else (),
+                partial(_other_copies, step, code) if after and step.after else tuple,
             )
         )
     return tuple(found)

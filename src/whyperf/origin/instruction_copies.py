@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from whyperf.debuginfo.slices.definitions import Definition, DefinitionKind
@@ -14,6 +15,7 @@ from whyperf.origin.questions import CodeHere
 from whyperf.origin.source_text import lines_of
 
 _NUMBERS = re.compile(r"(?<!\w)-?(?:0x[0-9a-f]+|\d+)\b")
+_MOST_COPIES = 64  # that are changed together
 LinesOf = Callable[[str, int], list[int]]
 """Lines of a source file on which copies are looked for."""
 
@@ -32,9 +34,16 @@ class InstructionCopy:
 
 def copies_of(
     at: CodeAddress, code: ProgramCode, kinds: Collection[DefinitionKind], lines: LinesOf
-) -> Iterator[InstructionCopy]:
+) -> tuple[InstructionCopy, ...]:
     """The instruction itself, and on these lines the same instruction with the same numbers, for a variable of the same
-    name. None if it makes no such value in a register."""
+    name. None if it makes no such value in a register, or if there are too many copies to change them together."""
+    found = tuple(islice(_copies(at, code, kinds, lines), _MOST_COPIES + 1))
+    return found if len(found) <= _MOST_COPIES else ()
+
+
+def _copies(
+    at: CodeAddress, code: ProgramCode, kinds: Collection[DefinitionKind], lines: LinesOf
+) -> Iterator[InstructionCopy]:
     own = at.slicer.function.at(at.address) if at.slicer is not None else None
     if at.slicer is None or own is None:
         return
@@ -44,10 +53,12 @@ def copies_of(
         return
     name, key = _name(here, made, own.end), (own.mnemonic, _NUMBERS.findall(own.text))
     file, line = module.line(own.address)
-    others = {own.address: (here, own)}
-    for alike in lines(file, line):
-        others |= {one.address: (there, one) for there, one in instructions_of(module, file, alike)}
-    for there, one in others.values():
+    seen = set[int]()
+    on_lines = (found for alike in lines(file, line) for found in instructions_of(module, file, alike))
+    for there, one in chain([(here, own)], on_lines):
+        if one.address in seen:
+            continue
+        seen.add(one.address)
         twin = _made(there, one.address, kinds)
         is_twin = (one.mnemonic, _NUMBERS.findall(one.text)) == key and twin is not None and twin.size == made.size
         if is_twin and twin is not None and isinstance(twin.target, int) and _name(there, twin, one.end) == name:

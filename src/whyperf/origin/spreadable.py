@@ -14,7 +14,6 @@ from whyperf.origin.trail import TrailStep
 _MADE = (HopKind.COMPUTED, HopKind.LOADED, HopKind.CHOSEN)
 _SIZES = (4, 8)
 _MADE_BY = (DefinitionKind.COMPUTE, DefinitionKind.LOAD, DefinitionKind.SELECT)
-_MOST_COPIES = 64
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ def _can_be(step: TrailStep) -> bool:
 
 
 def _site(step: TrailStep, code: ProgramCode) -> SpreadableSite | None:
-    copies = tuple(copies_of(step.at, code, _MADE_BY, lines_alike))
-    if not 0 < len(copies) <= _MOST_COPIES:
+    copies = copies_of(step.at, code, _MADE_BY, lines_alike)
+    if not copies:
         return None
     compared = step.compared
     return SpreadableSite(copies, compared.size, compared.gathers, compared.bad_bits)

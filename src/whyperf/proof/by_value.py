@@ -10,7 +10,7 @@ import numpy as np
 from whyperf.collect.observation.recorder import MOST_ROOM
 from whyperf.collect.observation.sites import MOST_IN_ORDER, ObservationLimits, Observed, ObservedSite
 from whyperf.diagnose.origin import Proof
-from whyperf.proof.places import ForcedPlace, why_not_forced
+from whyperf.proof.places import ForcedPlace, Places, why_not_forced
 from whyperf.proof.rounds import (
     ONCE,
     NotPutError,
@@ -71,15 +71,15 @@ class ValueTrial:
         """What the first round showed, of a trial that paused."""
         return self._rounds.removed_in_part or 0.0
 
-    def proof(self, *, pauses: bool = False) -> Proof | None:
+    def proof(self, *, pauses: bool = False, most_runs: int | None = None) -> Proof | None:
         """None: the first round shows that only a part of the excess is gone, and `pauses` was asked for. Asked again,
-        it goes on."""
+        it goes on. `most_runs`: of each kind, if that has changed since the trial began."""
         claim, is_first = self._claim, self._rounds.removed_in_part is None
         why_not = self._why_not() if is_first else ""
         if why_not:
             return not_testable(claim, self._trying.measure, was_not_forced(claim, why_not))
         try:
-            judgement = self._rounds.judged(from_outside=claim.from_outside, pauses=pauses)
+            judgement = self._rounds.judged(from_outside=claim.from_outside, pauses=pauses, most_runs=most_runs)
         except NotPutError as error:
             return not_testable(claim, self._trying.measure, was_not_forced(claim, str(error).removesuffix(".")))
         if is_first and self._rounds.removed_in_part is not None:
@@ -114,15 +114,20 @@ class ValueTrial:
             return f"the instruction at {first.address:#x} cannot be observed: {seen.refused[0]}"
         if not seen.hits[0]:
             return "the instruction that defines it does not run in the bad run"
+        if not len(seen.of(0)):
+            return "its values could not be recorded in the bad run"
         if not first.holds(TrialKind.BAD, seen, 0):
             return "the instruction that defines it holds other values in this bad run than were seen before"
         alike = self._alike(TrialKind.BAD, seen, self._places)
         in_good = [one for one in alike if one.has_reverse]
         if len(alike) > 1 and in_good:
             of_good = self._watched(TrialKind.GOOD, in_good)
-            self._is_reached = any(of_good.hits) or not all(of_good.placed)
-            differ = set(in_good) - set(self._alike(TrialKind.GOOD, of_good, in_good))
-            alike = [one for one in alike if one not in differ]
+            kept = set(self._alike(TrialKind.GOOD, of_good, in_good))
+            self._is_reached = any(
+                one in kept and (hits or not is_placed)
+                for one, hits, is_placed in zip(in_good, of_good.hits, of_good.placed, strict=True)
+            )
+            alike = [one for one in alike if one in kept or not one.has_reverse]
         self._by_jump = not all(seen.complete[self._places.index(one)] for one in alike)
         self._places = tuple(alike)
         return ""
@@ -141,19 +146,21 @@ class ValueTrial:
     def _put(self, kind: TrialKind) -> Put:
         if kind in (TrialKind.GOOD, TrialKind.BAD):
             return Put()
-        places = self._places
-        if kind is TrialKind.REVERSE:
-            places = tuple(place for place in places if place.has_reverse)
-            if not self._places[0].has_reverse:
-                return Put(is_possible=False)
+        if kind is TrialKind.REVERSE and not self._places[0].has_reverse:
+            return Put(is_possible=False)
         if kind is TrialKind.REVERSE and self._by_jump and not self._reached_in_good():
             return Put(is_possible=False, is_reached=False)
-        return Put([place.forced(kind, by_jump=self._by_jump) for place in places])
+        return Put([place.forced(kind, by_jump=self._by_jump) for place in self._places_of(kind)])
+
+    def _places_of(self, kind: TrialKind) -> Places:
+        """The places that a run of that kind forces, in the order of its sites."""
+        is_in_good = kind in (TrialKind.GOOD, TrialKind.REVERSE)
+        return tuple(place for place in self._places if place.has_reverse or not is_in_good)
 
     def _reached_in_good(self) -> bool:
         """A site that is forced by a jump counts no hits: one good run that is only watched tells."""
         if self._is_reached is None:
-            put = Put([place.watched(TrialKind.GOOD) for place in self._places if place.has_reverse])
+            put = Put([place.watched(TrialKind.GOOD) for place in self._places_of(TrialKind.GOOD)])
             seen = self._rounds.observed(TrialKind.GOOD, put, ONCE)
             self._is_reached = any(seen.hits) or not all(seen.placed)
         return self._is_reached
@@ -162,9 +169,11 @@ class ValueTrial:
         """Forcing may change how often a place is passed: then the n-th time is no longer the n-th."""
         if kind in (TrialKind.GOOD, TrialKind.BAD):
             return ""
-        for number, place in enumerate(self._places):
+        for number, place in enumerate(self._places_of(kind)):
+            if not place.in_order:
+                continue
             values, hits, beyond = len(place.bad), seen.hits[number], seen.beyond[number]
-            if place.in_order and hits != values:
+            if hits != values:
                 how = f"{beyond:,} times more often" if beyond else f"{values - hits:,} times less often"
                 return f"with forced values it runs {how}, so that their order no longer agrees"
         return ""

@@ -51,10 +51,11 @@ class ForcedPlace:
         return tuple((held & np.uint64((1 << 8 * self.size) - 1)).tolist())
 
     def holds(self, kind: TrialKind, seen: Observed, site: int) -> bool:
-        """Whether it has the good or the bad run's value, nearly always."""
+        """Whether it has the good or the bad run's value, nearly always. A place that does not run holds no other one;
+        nothing is known of one that runs, and has no records."""
         values = self.values_in(seen.of(site))
         expected = (self.good if kind is TrialKind.GOOD else self.bad)[0] & ((1 << 8 * self.size) - 1)
-        return not values or values.count(expected) >= _NEARLY_ALWAYS * len(values)
+        return values.count(expected) >= _NEARLY_ALWAYS * len(values) if values else not seen.hits[site]
 
     def _where(self, kind: TrialKind) -> tuple[Path, int]:
         if kind in (TrialKind.GOOD, TrialKind.REVERSE) and self.in_good is not None:

@@ -116,11 +116,20 @@ class ProofRounds:
     def done(self) -> int:
         return min(len(self.runs[kind]) for kind in self._kinds())
 
-    def judged(self, *, from_outside: bool = False, is_code: bool = False, pauses: bool = False) -> ProofJudgement:
+    def judged(
+        self,
+        *,
+        from_outside: bool = False,
+        is_code: bool = False,
+        pauses: bool = False,
+        most_runs: int | None = None,
+    ) -> ProofJudgement:
         """After as many rounds as it takes. NotPutError where something could not be put into a run. `pauses`: after
-        the first round, if only a part of the excess is gone; it goes on when it is asked again."""
-        judgement = judged(self.runs)
-        while self.done < self._trying.most_runs and not self.is_time_up:
+        the first round, if only a part of the excess is gone; it goes on when it is asked again. `most_runs`: of each
+        kind, if that has changed since."""
+        judgement = judged(self.runs, from_outside=from_outside, is_code=is_code)
+        most = self._trying.most_runs if most_runs is None else most_runs
+        while self.done < most and not self.is_time_up:
             for kind in self._next_round():
                 if kind not in self._kinds():
                     continue

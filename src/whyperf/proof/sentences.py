@@ -137,7 +137,7 @@ def _words(claim: ProofClaim) -> _Words:
 
 
 _REASONS = {
-    GuardReason.TOO_FEW: "there was no time for enough runs",
+    GuardReason.TOO_FEW: "there was no time for enough runs, or no more were allowed",
     GuardReason.NO_EXCESS: "the runs of this trial do not differ enough: the {measure} of bad runs is hardly higher "
     "than that of good runs, or not in every run",
     GuardReason.CRASHED: "{forced}, it crashes",

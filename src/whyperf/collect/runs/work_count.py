@@ -31,7 +31,7 @@ class CallCounter:
             kind = int(_TYPE_FILE.read_text())
         except (OSError, ValueError):
             raise WhyperfError(
-                "This kernel has no uprobe events, so --work-count cannot count calls; let the driver print work=N."
+                "This kernel has no uprobe events, so calls cannot be counted; let the driver print work=N."
             ) from None
         name = ctypes.create_string_buffer(os.fsencode(os.path.realpath(path)))
         try:
@@ -88,7 +88,7 @@ def _counter(files: Sequence[str], name: str) -> CallCounter:
         if offsets:
             return CallCounter(file, offsets)
     raise WhyperfError(
-        f"--work-count {name}: {files[0]} has no function of that name whose calls could be counted.",
+        f"{files[0]} has no function `{name}` whose calls could be counted.",
         f"nm -C --defined-only {shlex.quote(files[0])} | grep -i {shlex.quote(name)}",
     )
 
@@ -96,8 +96,7 @@ def _counter(files: Sequence[str], name: str) -> CallCounter:
 def _not_counted(error: OSError) -> WhyperfError:
     if error.errno in (errno.EACCES, errno.EPERM):
         return WhyperfError(
-            "Counting calls with --work-count needs the privilege to place uprobes; without it let the driver print "
-            "lines work=N.",
+            "Counting calls needs the privilege to place uprobes; without it let the driver print lines work=N.",
             "sudo whyperf record --work-count FUNCTION -- ...",
         )
-    return WhyperfError(f"--work-count could not place its uprobe: {error.strerror}.")
+    return WhyperfError(f"The kernel places no uprobe, which would count calls: {error.strerror}.")
