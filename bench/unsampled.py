@@ -133,6 +133,7 @@ def _run(name: str, command: list[str], rate: int, folder: Path, *, loaded: bool
         rate_hz=sampling["rate_hz"],
         threads=parquet.read_metadata(folder / "threads.parquet").num_rows,
         processes=parquet.read_metadata(folder / "processes.parquet").num_rows,
+        started=totals["threads_started"],
         peak_bytes=totals["max_rss_bytes"],
         user_only=sampling["source"] == CLOCK_EVENT,
     )

@@ -20,13 +20,14 @@ def test_a_mode_is_blamed_only_where_it_can_be_the_reason(tmp_path: Path, monkey
     owner = tmp_path.stat().st_uid
     # GIVEN a file that its owner may not change, as an immutable one
     said, command = _said(tmp_path, errno.EPERM)
-    assert "is yours: not its mode but an attribute" in said and "Operation not permitted" in said
+    forbids = "An attribute, the file system or a security module forbids it"
+    assert said == f"{tmp_path} cannot be used: Operation not permitted. {forbids}: {tmp_path} is yours."
     assert command == f"lsattr -d {tmp_path}; findmnt -T {tmp_path}"
     # WHEN it is the mode
     user = os.stat_result((0, 0, 0, 0, 1000, 0, 0, 0, 0, 0))
     monkeypatch.setattr(Path, "lstat", lambda _path: user)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert _said(tmp_path, errno.EACCES)[0].endswith("is yours, and its mode forbids it.")
+    assert _said(tmp_path, errno.EACCES)[0].endswith("is yours, but its mode forbids it.")
     # THEN root is not told so: no mode forbids root anything
     monkeypatch.undo()
     if owner == 0 == os.geteuid():

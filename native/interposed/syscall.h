@@ -6,7 +6,8 @@
 // Called instead of that one, by every library that is linked with syscall.c; sets errno.
 long whyperf_seccomp(long operation, long flags, void *arguments);
 
-// Called before SYS_clone, SYS_clone3 and SYS_fork. `argument` is their first: flags, or where they are.
-void whyperf_before_clone(long number, unsigned long argument);
+// Called in the parent, after SYS_clone, SYS_clone3 or SYS_fork made a child. `argument` is their first: flags, or
+// where they are.
+void whyperf_after_clone(long number, unsigned long argument);
 
 #endif

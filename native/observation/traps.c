@@ -62,6 +62,12 @@ static int32_t descriptor_of(const struct site_row *row, const ucontext_t *conte
     return descriptor;
 }
 
+#define ELLIPSIS "\xe2\x80\xa6" // in UTF-8
+
+static bool is_inside_character(char byte) {
+    return (byte & 0xc0) == 0x80;
+}
+
 static void name_file(int32_t descriptor, char *name, size_t bytes) {
     char path[32] = "/proc/self/fd/", digits[16];
     size_t end = strlen(path), count = 0;
@@ -72,7 +78,13 @@ static void name_file(int32_t descriptor, char *name, size_t bytes) {
     while (descriptor /= 10);
     while (count)
         path[end++] = digits[--count];
-    (void)!syscall(SYS_readlinkat, AT_FDCWD, path, name, bytes - 1);
+    // Without an end if the path fills all room, or more.
+    if (syscall(SYS_readlinkat, AT_FDCWD, path, name, bytes) < (long)bytes)
+        return;
+    size_t cut = bytes - sizeof ELLIPSIS;
+    while (cut && is_inside_character(name[cut]))
+        cut--;
+    memcpy(&name[cut], ELLIPSIS, sizeof ELLIPSIS);
 }
 
 static struct record *recorded(const struct site_row *row, uint64_t hit, uint64_t address, const ucontext_t *context) {

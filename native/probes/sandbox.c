@@ -62,7 +62,7 @@ long whyperf_seccomp(long operation, long flags, void *arguments) {
     return -1;
 }
 
-void whyperf_before_clone(long number, unsigned long argument) {
+void whyperf_after_clone(long number, unsigned long argument) {
     (void)number;
     (void)argument;
 }

@@ -130,11 +130,13 @@ static bool makes_process(long number, unsigned long argument) {
     return !(flags & CLONE_VM);
 }
 
-void whyperf_before_clone(long number, unsigned long argument) {
+void whyperf_after_clone(long number, unsigned long argument) {
+    // A child that shares our memory may share errno as well: nothing is changed in its presence.
+    if (!watched() || !runs_own_thread() || !makes_process(number, argument))
+        return;
     int saved_errno = errno;
     char path[1024] = "";
-    if (watched() && runs_own_thread() && makes_process(number, argument) &&
-        readlink("/proc/self/exe", path, sizeof path - 1) > 0)
+    if (readlink("/proc/self/exe", path, sizeof path - 1) > 0)
         record_unfollowed(WHYPERF_UNFOLLOWED_CLONE, path);
     errno = saved_errno;
 }

@@ -83,8 +83,7 @@ struct handler_begin handler_begin_in_signal(void) {
 }
 
 uint64_t handler_cost_in_signal(const struct handler_begin *begin) {
-    // Who is preempted mostly waits longer than that, and most handlers take less: they need not ask for CPU time
-    // again.
+    // A preempted thread usually waits longer than this, and most handlers take less: they save a second system call.
     enum { LONG_NS = 20 * 1000 };
     uint64_t elapsed = now_in_signal() - begin->time;
     if (elapsed < LONG_NS || !begin->cpu)

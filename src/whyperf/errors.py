@@ -30,10 +30,10 @@ def no_permission(error: PermissionError) -> WhyperfError:
     quoted, uid = shlex.quote(str(denying)), denying.lstat().st_uid
     sentence = f"{path} cannot be used: {error.strerror}."
     if uid == os.geteuid() and (not uid or error.errno == errno.EPERM):  # which no mode is the reason for
-        why = "not its mode but an attribute, its file system or a security module forbids it"
-        return WhyperfError(f"{sentence} {denying} is yours: {why}.", f"lsattr -d {quoted}; findmnt -T {quoted}")
+        why = "An attribute, the file system or a security module forbids it"
+        return WhyperfError(f"{sentence} {why}: {denying} is yours.", f"lsattr -d {quoted}; findmnt -T {quoted}")
     if uid == os.geteuid():
-        return WhyperfError(f"{sentence} {denying} is yours, and its mode forbids it.", f"chmod u+rwX {quoted}")
+        return WhyperfError(f"{sentence} {denying} is yours, but its mode forbids it.", f"chmod u+rwX {quoted}")
     owner = _user(uid)
     return WhyperfError(
         f"{sentence} {denying} belongs to {owner}: name a path that you may use, or run whyperf as {owner}.",

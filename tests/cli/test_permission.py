@@ -74,7 +74,7 @@ def test_what_the_user_has_closed_himself(user: OrdinaryUser) -> None:
     own = user.home / "own"
     assert user.run("mkdir", "-m", "000", own).returncode == 0
     done = user.whyperf("info", own / "rec")
-    assert f"{own} is yours, and its mode forbids it." in sentence(done, 1)
+    assert f"{own} is yours, but its mode forbids it." in sentence(done, 1)
     assert done.stderr.splitlines()[1] == f"  try: chmod u+rwX {own}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -85,6 +86,20 @@ def test_single_instructions_that_copy_and_fill_memory(
     text = "// copied" if way == "copy" else "// filled"
     assert (written.function, written.line) == (way, line_of("strings.c", text)), origin
     assert origin.end is ChainEnd.OUTSIDE and "argument 2 is `1`, was `0`" in origin.sentence
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="push of memory is an instruction of x86-64")
+def test_a_number_that_is_pushed_from_memory_is_that_of_its_own_address(build: Build) -> None:
+    # GIVEN an argument that `push` copies twice: from a member, behind another one with the same number, and from the
+    # stack, where it is found before the stack grows
+    program = build("pushed.c")
+    code = subprocess.run(["objdump", "-d", str(program)], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"push\S* +0x10\(%rdi\)", code)
+    origin = _search(start_at_variable(program, "work", "rounds"), program, ["10"], ["300"]).origin
+    # THEN the way leads to who writes that member
+    assert ("set_rounds", line_of("pushed.c", "// the number")) in _lines(origin), origin
+    assert "set_pad" not in {hop.function for hop in origin.hops}
+    assert origin.end is ChainEnd.OUTSIDE and "argument 1 is `300`, was `10`" in origin.sentence
 
 
 def test_an_origin_says_what_was_not_observed(tmp_path: Path) -> None:

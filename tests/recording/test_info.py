@@ -45,6 +45,12 @@ def test_nothing_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "lost        nothing" in text
 
 
+def test_a_program_that_was_started_once_is_said_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    losses = Losses(unfollowed=(Unfollowed("/bin/s", "static", 1),))
+    text = shown(make(tmp_path / "rec", replace(MANIFEST, losses=losses)), capsys)
+    assert "not followed once: /bin/s (static)" in text
+
+
 def test_everything_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     losses = replace(
         Losses(11, 22, 33, 4.5, {"reason": 55}, 66, (Unfollowed("/p", "why", 77),), 88),

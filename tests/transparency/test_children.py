@@ -138,6 +138,14 @@ def test_child_of_a_raw_system_call_is_named_however_little_it_does(
     assert "syscall()" in under.unfollowed["raw_fork"]
 
 
+def test_a_raw_system_call_that_fails_makes_no_child(programs: Path, tmp_path: Path, recording: Path) -> None:
+    command = [str(compiled("raw_fork.c", programs)), "refused", "50"]
+    plain = unwatched(command, tmp_path)
+    under = watched(command, tmp_path, recording)
+    assert under.seen == plain and plain.status == 0
+    assert not under.unfollowed
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a PID namespace needs root")
 def test_first_process_of_a_namespace_has_ended_with_the_program(tmp_path: Path, recording: Path) -> None:
     """Its number there is that of init here, which goes on."""

@@ -267,4 +267,5 @@ def _lost(losses: Losses) -> Iterator[str]:
     for reason, count in losses.stacks_cut.items():
         yield f"the outer end of {_counted(count, 'stack', 'stacks')}: {reason}"
     for unfollowed in losses.unfollowed:
-        yield f"not followed {unfollowed.count} times: {unfollowed.path} ({unfollowed.reason})"
+        times = "once" if unfollowed.count == 1 else f"{unfollowed.count} times"
+        yield f"not followed {times}: {unfollowed.path} ({unfollowed.reason})"

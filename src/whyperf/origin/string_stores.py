@@ -1,4 +1,4 @@
-"""Instructions that step along memory and copy it, or fill it: `rep movs` and `rep stos` of x86-64."""
+"""Instructions that copy memory to memory, or fill it: `rep movs`, `rep stos`, `push` and `pop` of x86-64."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ class StringStore:
     to: int
     source: int | None
     """None: it fills memory with the same number."""
+    source_at: int
+    """How far from that register the source begins, when the instruction begins."""
+    apart: int
+    """How far the source is from the destination where both registers are equal, when the instruction has ended."""
     count: int | None
     """None: it runs once."""
     size: int
@@ -34,14 +38,19 @@ class StringStore:
 def string_store(function: SlicedFunction, address: int) -> StringStore | None:
     one = function.at(address)
     effect = next(iter(one.operation.effects), None) if one is not None else None
-    if one is None or effect is None or not isinstance(effect.target, Memory) or len(effect.target.registers) != 1:
+    if one is None or effect is None or not isinstance(effect.target, Memory) or not _has_base_alone(effect.target):
         return None
+    to, repeats, size = effect.target.registers[0], one.operation.repeats, effect.target.size
     source = next((each for each in effect.sources if isinstance(each, Memory) and each != effect.target), None)
-    is_copy = source is not None and len(source.registers) == 1
-    if not is_copy and one.operation.repeats is None:
-        return None
-    from_register = source.registers[0] if source is not None else None
-    return StringStore(effect.target.registers[0], from_register, one.operation.repeats, effect.target.size)
+    at_first = None if source is None else function.operand(function.row[address], source)
+    if source is None or at_first is None or not _has_base_alone(source):
+        return None if repeats is None else StringStore(to, None, 0, 0, repeats, size)
+    apart = source.displacement - effect.target.displacement
+    return StringStore(to, source.registers[0], at_first.displacement, apart, repeats, size)
+
+
+def _has_base_alone(memory: Memory) -> bool:
+    return len(memory.registers) == 1 and memory.scale == 1
 
 
 def is_in_the_middle(function: SlicedFunction, address: int, registers: npt.NDArray[np.uint64], written: int) -> bool:
@@ -77,14 +86,16 @@ def copied_by_string(
     if string is None or string.source is None:
         return None
     source, count, step = string.source, string.count, np.uint64(string.size)
+    source_at = np.uint64(string.source_at & _WORD)
 
     def source_of(writer: Writer | None) -> int | None:
         if writer is None or writer.at.key != (here.module.path, store.address):
             return None
-        return (writer.address + int(writer.registers[source]) - int(writer.registers[string.to])) & _WORD
+        distance = int(writer.registers[source]) - int(writer.registers[string.to]) + string.apart
+        return (writer.address + distance) & _WORD
 
     def selects(rows: Rows, wanted: int) -> npt.NDArray[np.bool_]:
-        first = rows["registers"][:, source]
+        first = rows["registers"][:, source] + source_at
         length = step if count is None else rows["registers"][:, count] * step
         return np.asarray((first <= wanted) & (wanted < first + length))
 

@@ -27,7 +27,8 @@ def summary(evidence: RawEvidence, weight_ns: Int64, notes: tuple[str, ...]) -> 
     start, stop = evidence.start, evidence.last_said("stop")
     end = int(number(stop.get("time"))) or _last_moment(evidence)
     window = window_of(evidence, end)
-    totals = _totals(evidence, window, weight_ns)
+    started = max((owner.sequence for owner in evidence.owners), default=0)
+    totals = replace(_totals(evidence, window, weight_ns), threads_started=started)
     return Manifest(
         format=FORMAT_VERSION,
         whyperf=start.whyperf,
@@ -153,7 +154,7 @@ def _with_unsampled(losses: Losses, evidence: RawEvidence, window: Window, total
         rate_hz=sampling.rate_hz,
         threads=len(evidence.owners),
         processes=sum(note.kind == RingRecordKind.PROCESS for note in evidence.notes),
-        started=max((owner.sequence for owner in evidence.owners), default=0),
+        started=totals.threads_started,
         peak_bytes=totals.max_rss_bytes,
         user_only=sampling.source == CLOCK_EVENT,
         whole=window.start <= evidence.start.start_monotonic,

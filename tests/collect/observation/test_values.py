@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -356,9 +357,12 @@ int main(int count, char **words) {
 }
 """,
     )
+    fitting = Path(f"{tmp_path}/{'d' * (254 - len(str(tmp_path)))}")
     longest = tmp_path / ("d" * 200) / ("e" * 100)
-    longest.parent.mkdir()
-    for file in (tmp_path / "a file", longest):
+    cut_in_a_character = [tmp_path / ("e" * length) / ("ä" * 100) for length in (150, 151)]
+    for file in (longest, *cut_in_a_character):
+        file.parent.mkdir()
+    for file in (tmp_path / "a file", fitting, longest, *cut_in_a_character):
         file.write_text("x")
         sites = [
             ObservedSite(program, first(program, "descriptor"), file=OpenFile(ARGUMENT)),
@@ -366,8 +370,10 @@ int main(int count, char **words) {
             ObservedSite(program, first(program, "stream")),
         ]
         seen = observed([program, file], sites)
-        # THEN as much of the path is known as there is room for, and nothing where there is no file
-        wanted = [str(file)[:255], "", ""]
+        # THEN a path that there is no room for is said to go on, and nothing is known where there is no file
+        whole = os.fsencode(file)
+        said = whole.decode() if len(whole) <= 255 else whole[:252].decode(errors="ignore") + "…"
+        wanted = [said, "", ""]
         assert seen.status == 0 and [file_named(row) for row in seen.of(0)] == wanted
         assert [file_named(row) for row in seen.of(1)] == wanted
         # AND another site at the same instruction sees its registers, at the same hits

@@ -18,7 +18,21 @@ static void work(int percent) {
         sum += (unsigned long)i;
 }
 
+// Calls that the kernel refuses: there is no child.
+static long refused(void) {
+    struct clone_args unknown = {.exit_signal = SIGCHLD, .flags = 1ull << 40};
+    if (syscall(SYS_clone, CLONE_THREAD | SIGCHLD, 0, 0, 0, 0) != -1 || errno != EINVAL)
+        abort();
+    if (syscall(SYS_clone, CLONE_NEWUSER | CLONE_FS | SIGCHLD, 0, 0, 0, 0) != -1 || errno != EINVAL)
+        abort();
+    if (syscall(SYS_clone3, &unknown, sizeof unknown) != -1 || errno != EINVAL)
+        abort();
+    return -1;
+}
+
 static long child_by(const char *way) {
+    if (!strcmp(way, "refused"))
+        return refused();
 #ifdef SYS_fork
     if (!strcmp(way, "fork"))
         return syscall(SYS_fork);

@@ -40,7 +40,8 @@ RECORD = np.dtype(
 
 
 def file_named(record: Rows) -> str:
-    """What `/proc/PID/fd` called the file, by the record of a site with `file`: at most 255 bytes; empty: unknown."""
+    """What `/proc/PID/fd` called the file, by the record of a site with `file`. Beyond 255 bytes it is cut, and ends
+    with "…"; empty: unknown."""
     text = np.ascontiguousarray(record["registers"]).tobytes().partition(b"\0")[0]
     return text.decode(errors="replace")
 

@@ -77,6 +77,7 @@ class Totals:
     quota_cpus: Amount = 0.0  # that this quota allows; 0: there is none, or it stopped nobody
     latency: Latency | None = None  # of requests; None: nobody reported any
     swap_bytes: Count = 0  # most that was seen of one process in swap
+    threads_started: Count = 0  # also those of which nothing was recorded; 0: unknown
 
     @property
     def cpu_s(self) -> float:

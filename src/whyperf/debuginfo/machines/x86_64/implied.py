@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from whyperf.debuginfo.machines.operations import Does, Effect, Memory, Operand
 
@@ -13,7 +14,14 @@ _Make = Callable[[tuple[Operand, ...], tuple[int, ...]], _Effects]
 
 
 def _push(operands: tuple[Operand, ...], _sizes: tuple[int, ...]) -> _Effects:
-    return (Effect(Does.COPY, Memory((_STACK,), 0, False, size=_WORD), operands),)
+    sources = tuple(_before_push(one) if isinstance(one, Memory) else one for one in operands)
+    return (Effect(Does.COPY, Memory((_STACK,), 0, False, size=_WORD), sources),)
+
+
+def _before_push(memory: Memory) -> Memory:
+    """Its address is computed before the stack grows, while displacements count from where the stack ends then."""
+    is_on_stack = memory.registers[:1] == (_STACK,)
+    return replace(memory, displacement=memory.displacement + _WORD) if is_on_stack else memory
 
 
 def _pop(operands: tuple[Operand, ...], _sizes: tuple[int, ...]) -> _Effects:
