@@ -317,9 +317,11 @@ def test_the_manifest_tells_what_was_shed_lost_and_absent(made: TracedRecording)
 
 
 def test_damage_costs_what_it_hit_and_is_counted(made: TracedRecording) -> None:
-    # GIVEN a truncated record, one of an unknown kind, one before the machine started, and a stack cut short
+    # GIVEN a truncated record, one of an unknown kind, one before the machine started, two with numbers that no process
+    # has, and a stack cut short
     made.events(event(EventKind.SYSCALL, 10, 7, stack=1), event(EventKind.SYSCALL, 0, 7))
     made.events({"kind": 200, "time": 5, "pid": 1, "tid": 1})
+    made.events(event(EventKind.SYSCALL, 11, (1 << 32) - 1), event(EventKind.FORK, 12, 7, other=thread((1 << 32) - 1)))
     made.rec.log.append(ChunkKind.EVENTS, b"\1" * 50)
     made.stacks(stack(1, [0x5110])[:-4])
     with (made.rec.raw / FACTS).open("ab") as file:
@@ -330,7 +332,7 @@ def test_damage_costs_what_it_hit_and_is_counted(made: TracedRecording) -> None:
     recording = sealed(made)
     # THEN the sound event is there, and the rest is counted
     assert recording.table("events").column("time").to_pylist() == [10]
-    assert recording.manifest.losses.damaged_bytes == 2 * 96 + 50 + 12 + 7
+    assert recording.manifest.losses.damaged_bytes == 4 * 96 + 50 + 12 + 7
     assert recording.manifest.trace is not None
     assert recording.manifest.trace.stacks_lost == 1
 

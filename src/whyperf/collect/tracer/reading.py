@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from whyperf.collect.tracer.facts import Fact, FollowedProcess, KernelCode, from_json
 from whyperf.collect.tracer.traced import (
@@ -25,6 +26,8 @@ T = TypeVar("T")
 
 _LAST_KIND = max(EventKind)
 _NEVER = np.uint64(1 << 62)
+_NO_PID = np.uint32(1 << 31)
+_NO_THREAD = np.uint64(1 << 63 | 1 << 31)
 _DEPTH_SHIFT, _FLAGS_SHIFT = np.uint64(32), np.uint64(48)
 
 
@@ -102,8 +105,8 @@ def _in_time_order(parts: list[Records]) -> tuple[Records, int]:
     by_cpu = sorted(range(len(parts)), key=lambda at: int(parts[at]["cpu"][0]) if len(parts[at]) else 0)
     begin = np.zeros(len(parts), np.int64)
     begin[by_cpu] = np.cumsum([0, *(len(parts[at]) for at in by_cpu)])[:-1]
-    kind, time = (np.concatenate([parts[at][name] for at in by_cpu]) for name in ("kind", "time"))
-    sound = (kind >= 1) & (kind <= _LAST_KIND) & (time > 0) & (time < _NEVER)
+    time = np.concatenate([parts[at]["time"] for at in by_cpu])
+    sound = np.concatenate([_make_sense(parts[at]) for at in by_cpu])
     place = np.full(len(time), -1, np.int64)
     # CPUs one after the other are a few rising runs, which a merge sort puts together in one pass.
     kept = np.flatnonzero(sound)
@@ -120,6 +123,13 @@ def _in_time_order(parts: list[Records]) -> tuple[Records, int]:
             rows, to = rows[to >= 0], to[to >= 0]
         ordered[to] = rows
     return ordered.view(RECORD).ravel(), nonsense
+
+
+def _make_sense(records: Records) -> npt.NDArray[np.bool_]:
+    kind, time = records["kind"], records["time"]
+    is_event = (kind >= 1) & (kind <= _LAST_KIND) & (time > 0) & (time < _NEVER)
+    is_thread = ((records["pid"] | records["tid"]) & _NO_PID == 0) & (records["other"] & _NO_THREAD == 0)
+    return np.asarray(is_event & is_thread)
 
 
 class _StackReading:
