@@ -43,6 +43,7 @@ class Thread:
     def __init__(self, rings: Rings, slot: int, sequence: int) -> None:
         self.sequence = sequence
         self._memory = rings.memory
+        self._words = memoryview(rings.memory).cast("Q")
         self._slot = HEADER_BYTES + slot * SLOT_BYTES
         self._ring = HEADER_BYTES + SLOTS * SLOT_BYTES + slot * RING_BYTES
 
@@ -59,7 +60,9 @@ class Thread:
         return int(struct.unpack_from("<Q", self._memory, self._slot + 40)[0])
 
     def set_head(self, head: int) -> None:
-        struct.pack_into("<Q", self._memory, self._slot + 32, head)
+        self._words[(self._slot + 32) // 8] = (
+            head  # at once: struct writes byte by byte, and whoever writes may be killed
+        )
 
     def set_state(self, state: int) -> None:
         struct.pack_into("<I", self._memory, self._slot, state)
