@@ -50,7 +50,7 @@ from tests.patience import PATIENCE_S
         (["record", "--pid", "999999999"], 1, "no process 999999999"),
         (["record", "--pid", "1", "--", "true"], 2, "exclude each other"),
         (["record", "-o", "no/such/folder/rec", "--", "true"], 1, "does not exist"),
-        (["record", "--work-count", "no_such_function", "--", "/bin/true"], 1, "no function of that name"),
+        (["record", "--work-count", "no_such_function", "--", "/bin/true"], 1, "has no function `no_such_function`"),
         (["record", "--latency", "no_such_function", "--", "/bin/true"], 1, "have a function of that name"),
         (["record", "--latency", "f", "--work-count", "g", "--", "true"], 2, "exclude each other"),
         (["record", "--latency", "f", "--counts", "--", "true"], 2, "exclude each other"),
