@@ -12,6 +12,8 @@ _DISTURBED = (
     "collect/tracer/test_flight_recorder.py",  # programs that must be seen while they run
     # They pass on busy machines, and failed on one that its host stopped for some hundred milliseconds again and again.
     "collect/tracer/test_kernel_limits.py",
+    # An interrupt between a call's end and the return to the program may remember a stack for the next call: 1 of 18.
+    "collect/tracer/test_storms.py",
     "collect/usage/",
     "native/memory/test_recorded.py",
     "native/unwind/test_against_libunwind.py",
