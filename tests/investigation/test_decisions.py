@@ -134,6 +134,7 @@ def test_a_good_run_that_was_not_seen_to_its_end_shows_no_decisions(monkeypatch:
     assert "could not be observed" in so_far.decisions_note
 
 
+@pytest.mark.process
 def test_a_program_without_branches_is_not_run_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, so_far = _tried(monkeypatch, has_branches=False)
     assert asked == 0 and "No function of /bin/false or of its own libraries has source" in so_far.decisions_note
