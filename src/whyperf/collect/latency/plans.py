@@ -63,15 +63,19 @@ class LatencyPlan:
         return notes
 
 
+def file_and_name(function: str) -> tuple[str, str]:
+    """Of `FILE:FUNCTION`; the file is empty for `FUNCTION` alone."""
+    file, _, name = function.rpartition(":")
+    return ("", function) if not file or file.endswith(":") else (file, name)  # a C++ name's own colons
+
+
 def plan_of(function: str, program: Program, environment: Mapping[str, str]) -> LatencyPlan:
     """For `FUNCTION` of the program or of what is loaded with it, or `FILE:FUNCTION`. WhyperfError says what is wrong
     with it."""
     from whyperf.debuginfo.latency.planning import plan_latency
     from whyperf.debuginfo.probes.not_patched import NotPatched
 
-    file, _, name = function.rpartition(":")
-    if not file or file.endswith(":"):  # a C++ name's own colons
-        file, name = "", function
+    file, name = file_and_name(function)
     inlined: WhyperfError | None = None
     for binary in _binaries(file, program, environment):
         rows = binary.function_at(name)

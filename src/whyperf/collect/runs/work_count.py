@@ -15,6 +15,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from whyperf.collect.latency.plans import file_and_name
 from whyperf.collect.perf_events import open_event
 from whyperf.collect.target.program import Program
 from whyperf.errors import WhyperfError
@@ -57,7 +58,7 @@ class CallCounter:
 
 def counter_for(function: str, program: str) -> CallCounter:
     """Counts calls of `FUNCTION` in the program, or of `FILE:FUNCTION` in another file, such as a library."""
-    file, name = _named(function)
+    file, name = file_and_name(function)
     return _counter([file or program], name)
 
 
@@ -68,14 +69,8 @@ def counter_again(
     where that run was started."""
     from whyperf.collect.target.loaded_files import paths_of
 
-    file, name = _named(function)
+    file, name = file_and_name(function)
     return _counter([str((folder or Path()) / file)] if file else paths_of(program, environment), name)
-
-
-def _named(function: str) -> tuple[str, str]:
-    """The file, empty: the program; and the function's own name."""
-    file, _, name = function.rpartition(":")
-    return ("", function) if not file or file.endswith(":") else (file, name)  # a C++ name's own colons
 
 
 def _counter(files: Sequence[str], name: str) -> CallCounter:
